@@ -81,10 +81,15 @@ class TraceWriter {
  private:
   class Impl;
   explicit TraceWriter(std::unique_ptr<Impl> impl);
+  void Whole(const Trace& trace);
+
+  friend Status WriteTrace(const Trace& trace, const std::string& path);
+  friend std::string TraceToText(const Trace& trace);
+
   std::unique_ptr<Impl> impl_;
 };
 
-// The whole of `trace` as a file.
+// The whole of `trace` as a file; one that was cut off stays without its end line.
 Status WriteTrace(const Trace& trace, const std::string& path);
 
 // The same bytes, uncompressed, in memory.
