@@ -24,6 +24,7 @@ struct Layout {
 
 struct MappedSet {
   Address base = kNullAddress;  // kNullAddress: not reserved
+  uint64_t reserved = 0;        // bytes of the reservation
   EventId event = 0;
   bool has_event = false;
   bool in_flight = false;  // launched and recorded since the last wait for it

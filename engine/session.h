@@ -2,10 +2,10 @@
 // reservations, what is mapped in them, shadows, events, command buffers), carries out the plan of each step, and gives
 // everything back at the end, after the last use.
 //
-// Failure (definitions.md section 5): a step in which a call fails is not launched, or, when the failing call came after
-// the launch, is completed by cleanup; either way it counts as failed. Cleanup waits, finishes what the launch left, and
-// unmaps everything (semantics, rule 4); the next step starts with a first-step map. When cleanup itself fails the
-// session is poisoned: it refuses further steps and gives back what it can.
+// Failure (definitions.md section 5): a step in which a call fails is not launched, or, when the failing call came
+// after the launch, is completed by cleanup; either way it counts as failed. Cleanup waits, finishes what the launch
+// left, and unmaps everything (semantics, rule 4); the next step starts with a first-step map. When cleanup itself
+// fails the session is poisoned: it refuses further steps and gives back what it can.
 //
 // Threads: one. The backend must outlive the session.
 #pragma once
@@ -54,12 +54,12 @@ struct StepFailure {
 struct SessionCounters {
   uint64_t steps = 0;  // launched or not
   uint64_t failed_steps = 0;
-  uint64_t changed_slot_steps = 0;   // over all slots, from the second step on
-  uint64_t stale_slot_steps = 0;     // a launch read other memory than its slot's backing (the hazard)
-  uint64_t stale_steps = 0;          // steps with at least one of them
-  uint64_t assumed_skips = 0;        // skips that rest on an assumption
-  uint64_t relayouts = 0;            // changes of class or slot set after the first step
-  uint64_t slots_examined = 0;       // planning work: tests assert it, benchmarks time it
+  uint64_t changed_slot_steps = 0;  // over all slots, from the second step on
+  uint64_t stale_slot_steps = 0;    // a launch read other memory than its slot's backing (the hazard)
+  uint64_t stale_steps = 0;         // steps with at least one of them
+  uint64_t assumed_skips = 0;       // skips that rest on an assumption
+  uint64_t relayouts = 0;           // changes of class or slot set after the first step
+  uint64_t slots_examined = 0;      // planning work: tests assert it, benchmarks time it
 };
 
 struct SessionMemory {
@@ -81,7 +81,8 @@ class RemapSession {
   RemapSession& operator=(const RemapSession&) = delete;
 
   // Carries out one step. An error means that the step failed; last_failure() has the details. kPoisoned: no further
-  // step is possible. kInput: the step itself is impossible (a shadowed slot grew, semantics rule 3); nothing was called.
+  // step is possible. kInput: the step itself is impossible (a shadowed slot grew, semantics rule 3); nothing was
+  // called.
   Status Step(const StepInput& input);
 
   // From the next step on the program has these slots (semantics, rule 5). The same table again changes nothing;
@@ -112,44 +113,47 @@ class RemapSession {
   };
 
   void InitializeSlots();
+  void ResetSet(MappedSet& set);
   void AddSet();
   PlanView View(const StepInput& input);
   void ApplyChanges(const StepInput& input);
   void UpdateStaleness(uint32_t slot, MappedSet& set);
-  Status CheckShadowGrowth() const;
   bool ClassifySlots(const StepInput& input);
   void RebuildLayout();
+  Status CheckShadowGrowth() const;
+  Status SwitchProgram(const StepInput& input);
+  Status RunStep(const StepInput& input);
 
   void PlanRelease(bool everything);
   void PlanSetUp(const PlanView& view, uint32_t set_index);
   void PlanLaunch(uint32_t set_index);
 
-  Status Run(const StepPlan& plan, const StepInput& input);
-  Status Execute(const PlanOp& op, const StepInput& input);
-  Status ExecuteMap(const PlanOp& op);
-  Status ExecuteUnmap(const PlanOp& op);
-  Status ExecuteSetAccess(const PlanOp& op);
-  Status ExecuteCopy(const PlanOp& op);
-  Status ExecuteCapture(const PlanOp& op);
-  Status ExecuteUpdate(const PlanOp& op);
-  Status ExecuteReserve(const PlanOp& op);
-  Status ExecuteAddressFree(const PlanOp& op);
-  Status ExecuteShadowAlloc(const PlanOp& op);
-  Status ExecuteShadowFree(const PlanOp& op);
+  Status Run(const StepPlan& plan);
+  Status Execute(const PlanOp& op);
+  Status Reserve(MappedSet& set);
+  Status FreeAddress(MappedSet& set);
+  Status Map(const PlanOp& op, MappedSet& set);
+  Status Unmap(const PlanOp& op, MappedSet& set);
+  Status GrantAccess(const PlanOp& op, MappedSet& set);
+  Status Wait(MappedSet& set);
+  Status Record(MappedSet& set);
+  Status AllocateShadow(uint32_t slot);
+  Status FreeShadow(uint32_t slot);
+  Status Copy(const PlanOp& op);
+  Status Capture(MappedSet& set);
+  Status Update(MappedSet& set);
+  Status Launch(MappedSet& set);
 
-  Status FailStep(Error error, const StepInput& input);
-  Status CleanUp(const StepInput& input);
-  Status Attempt(const Status& status, Status first);
+  Status FailStep(Error error, const StepInput& input, bool release_everything);
+  Status CleanUp(bool release_everything);
+  void ForgetSets();
+  void ForgetMappings(MappedSet& set);
   std::optional<uint32_t> SlotIndexOf(const PlanOp& op) const;
   BakedSlot Bake(uint32_t slot, const MappedSet& set) const;
   void NoteMapped(uint32_t slot, MappedSet& set);
   void NoteUnmapped(uint32_t slot, MappedSet& set);
   void CountHazards(const StepInput& input, const MappedSet& set);
-  void SetPhase(Phase phase) {
-    if (phase_ != nullptr) {
-      phase_->phase = phase;
-    }
-  }
+  void SetPhase(Phase phase);
 
   Backend& backend_;
   ProgramSpec program_;
@@ -157,27 +161,34 @@ class RemapSession {
   Strategy strategy_;
   PhaseSwitch* phase_;
 
-  std::vector<Binding> bindings_;         // by slot, this step's
-  std::vector<SlotClass> policy_classes_; // what the policy wants, absent slots included
-  std::vector<SlotClass> classes_;        // what holds
+  // By slot.
+  std::vector<Binding> bindings_;          // this step's
+  std::vector<SlotClass> policy_classes_;  // what the policy wants, whether the slot has memory or not
+  std::vector<SlotClass> classes_;         // what holds
+  std::vector<Shadow> shadows_;
+  std::vector<uint64_t> mapped_step_;  // ordinal of the step that mapped it last
+
   std::vector<uint32_t> changed_;
-  Layout layout_;
-  std::vector<MappedSet> sets_;
-  std::vector<Shadow> shadows_;           // by slot
   std::vector<uint32_t> shadowed_slots_;
   uint32_t shadows_missing_ = 0;
+  Layout layout_;
+  std::vector<MappedSet> sets_;
 
   StepPlan release_plan_;
   StepPlan plan_;
-  std::vector<BakedSlot> baked_scratch_;
-  size_t copies_out_done_ = 0;  // of the launched step, for cleanup
-  bool launched_ = false;       // this step's launch has been enqueued
-  bool recorded_ = false;
-  uint32_t current_set_ = 0;
-  std::optional<PlanOp> failing_op_;
+  std::vector<BakedSlot> baked_;       // scratch
+  const StepPlan* running_ = nullptr;  // the plan in which a call failed, and at which call
+  size_t running_at_ = 0;
+  bool launched_ = false;  // this step's launch has been enqueued
+  int64_t gpu_ns_ = 0;     // of this step
 
-  std::vector<uint32_t> mapped_times_;  // by backing
-  std::vector<uint8_t> freed_;          // by backing
+  struct BackingUse {
+    uint64_t mapped_size = 0;
+    uint32_t mappings = 0;  // in all sets
+    bool freed = false;     // by the trace
+  };
+  std::vector<BackingUse> uses_;  // by backing
+
   uint64_t retained_now_ = 0;
   uint64_t reserved_now_ = 0;
   uint64_t shadow_now_ = 0;
@@ -186,8 +197,9 @@ class RemapSession {
   SessionCounters counters_;
   SessionMemory memory_;
   std::optional<StepFailure> failure_;
-  bool presence_changed_ = false;
+  bool presence_changed_ = false;  // a slot got or lost its memory; or a relayout is owed after a failure
   bool needs_layout_ = true;
+  bool fresh_table_ = true;  // no previous step to compare bindings with
   bool poisoned_ = false;
   bool torn_down_ = false;
 };

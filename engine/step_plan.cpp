@@ -12,21 +12,28 @@ std::string Describe(const PlanOp& op) {
   const std::string positions =
       op.count == 1 ? fmt::format("position {}", op.slot) : fmt::format("positions {}..{}", op.slot, last);
   switch (op.kind) {
-    case CallKind::kMap: return fmt::format("set {} slot {}", op.set, op.slot);
-    case CallKind::kUnmap: return fmt::format("set {} {}", op.set, positions);
-    case CallKind::kSetAccess: return fmt::format("set {} {} device {}", op.set, positions, op.device);
-    case CallKind::kCopy: return fmt::format("slot {} {}", op.slot, op.copy_out ? "out" : "in");
+    case CallKind::kMap:
+      return fmt::format("set {} slot {}", op.set, op.slot);
+    case CallKind::kUnmap:
+      return fmt::format("set {} {}", op.set, positions);
+    case CallKind::kSetAccess:
+      return fmt::format("set {} {} device {}", op.set, positions, op.device);
+    case CallKind::kCopy:
+      return fmt::format("slot {} {}", op.slot, op.copy_out ? "out" : "in");
     case CallKind::kShadowAlloc:
-    case CallKind::kShadowFree: return fmt::format("slot {}", op.slot);
-    case CallKind::kUpdate: return fmt::format("set {} changes {}", op.set, op.count);
-    default: return fmt::format("set {}", op.set);
+    case CallKind::kShadowFree:
+      return fmt::format("slot {}", op.slot);
+    case CallKind::kUpdate:
+      return fmt::format("set {} changes {}", op.set, op.count);
+    default:
+      return fmt::format("set {}", op.set);
   }
 }
 
 }  // namespace
 
 std::string_view Name(SlotClass slot_class) {
-  constexpr std::array<std::string_view, 3> kNames = {"mapped", "shadowed", "dynamic"};
+  constexpr std::array<std::string_view, 4> kNames = {"mapped", "shadowed", "dynamic", "absent"};
   return kNames[static_cast<size_t>(slot_class)];
 }
 

@@ -35,19 +35,20 @@ struct PlanView {
   const Capabilities& capabilities;
   const Layout& layout;
   std::span<const SlotClass> classes;
-  std::span<const Binding> bindings;           // this step's, by slot
-  std::span<const uint32_t> changed;           // slots whose backing differs from the previous step's, ascending
-  uint64_t ordinal = 0;                        // 1 for the session's first step
-  int64_t gpu_ns = 0;                          // the step's GPU time
-  std::vector<MappedSet>& sets;                // SparseSet::Sorted() sorts in place; nothing else may change here
+  std::span<const Binding> bindings;  // this step's, by slot
+  std::span<const uint32_t> changed;  // slots whose backing differs from the previous step's, ascending
+  uint64_t ordinal = 0;               // 1 for the session's first step
+  bool fresh_table = false;           // first step with this slot table: every slot must be classified
+  int64_t gpu_ns = 0;                 // the step's GPU time
+  std::vector<MappedSet>& sets;       // SparseSet::Sorted() sorts in place; nothing else may change here
 };
 
 // Which slots are mapped, shadowed, dynamic.
 class SlotPolicy {
  public:
   virtual ~SlotPolicy() = default;
-  // Called before every step is planned, with the classes that hold. Returns true after changing any of them; that
-  // costs a wait, a new reservation and a new capture.
+  // Called before every step is planned, with the classes that it chose last. Returns true after changing any of them;
+  // that costs a wait, a new reservation and a new capture.
   virtual bool Classify(const PlanView& view, std::span<SlotClass> classes) = 0;
   // False while steps run without a command buffer, to watch (skip_profiled).
   virtual bool UsesCommandBuffer(uint64_t ordinal) const {
@@ -115,9 +116,6 @@ std::vector<StrategyInfo> Strategies();
 // kUsage for unknown names, parameters, values and for combinations that mean nothing, with the reason; kUnsupported
 // for what the driver cannot carry out.
 Result<Strategy> MakeStrategy(std::string_view text, const StrategyContext& context);
-
-// Whether `text` spells a strategy at all, without a program. Errors as MakeStrategy's kUsage.
-Status CheckStrategyText(std::string_view text);
 
 // --- Building blocks for remap policies -----------------------------------------------------------------------------
 
