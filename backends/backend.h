@@ -91,7 +91,7 @@ struct LaunchSpec {
   int64_t gpu_ns = 0;  // how long the step's GPU work takes
   // The step's bindings by slot, owned by the caller and only valid during the call. For checking wrappers, and for
   // launches without a command buffer, which use each binding's own address.
-  std::span<const Binding> bindings;
+  std::span<const Binding> bindings = {};
 };
 
 struct LaunchTag {
