@@ -84,7 +84,8 @@ struct TraceEnd {
 struct Trace {
   TraceHeader header;
   TraceEnd end;
-  std::string xxh3;  // XXH3-128 of the uncompressed bytes, 32 hex digits: the trace's identity
+  std::string xxh3;             // XXH3-128 of the uncompressed bytes, 32 hex digits: the trace's identity
+  uint64_t skipped_events = 0;  // lines of an event type that this version does not know
 
   std::vector<TraceProgram> programs;
 
@@ -99,10 +100,11 @@ struct Trace {
   // Backings, dense in order of first alloc.
   std::vector<uint64_t> backing_id;       // as in the file
   std::vector<uint64_t> backing_address;  // kUnknownAddress when the recording does not know
-  std::vector<uint64_t> backing_size;
+  std::vector<uint64_t> backing_size;     // the largest that was asked of it
 
   // Steps, dense in file order. Bindings are deltas: position in the program's slot table -> backing, or kUnboundSlot.
-  // The first step after a declaration binds every slot.
+  // The first step after a declaration binds every slot; a later one has only slots whose backing differs from the step
+  // before, so that their number is the changed slots of definitions.md. Positions ascend within a step.
   std::vector<uint32_t> step_program;  // index into programs
   std::vector<uint64_t> step_number;
   std::vector<int64_t> step_duration;           // GPU time in ns, or kUnknownTime
