@@ -135,6 +135,7 @@ struct StepRow {
   uint64_t count = 1;  // steps in this row
   int64_t start = 0;   // end[k-1] on the run's clock
   int64_t end = 0;     // end[k] of the last step; duration = end - start = the sum of step_ns
+  uint64_t calls = 0;  // of all kinds, launch and record included
   uint32_t changed_slots = 0;
   int64_t remap_ns = 0;
   int64_t wait_ns = 0;

@@ -73,7 +73,8 @@ class Store {
 
   // Writes what is buffered.
   Status Flush();
-  // Flushes, folds the write-ahead log into the file and leaves one plain file behind.
+  // Flushes, folds the write-ahead log into the file and leaves one plain file behind. Nothing else may be called
+  // afterwards.
   Status Close();
 
   const std::string& path() const;
