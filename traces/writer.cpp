@@ -274,6 +274,12 @@ Result<TraceWriter> TraceWriter::Create(const std::string& path, const TraceHead
   return writer;
 }
 
+TraceWriter TraceWriter::InMemory(const TraceHeader& header) {
+  TraceWriter writer(std::make_unique<Impl>());
+  AppendHeader(writer.impl_->text(), header);
+  return writer;
+}
+
 void TraceWriter::Program(const TraceProgram& program, int64_t t) {
   AppendProgram(impl_->text(), program, t);
   impl_->LineDone();
@@ -320,6 +326,11 @@ Status TraceWriter::status() const { return impl_->status(); }
 Status TraceWriter::Finish(const TraceEnd& end) {
   AppendEnd(impl_->text(), end);
   return impl_->Finish();
+}
+
+std::string TraceWriter::FinishText(const TraceEnd& end) {
+  AppendEnd(impl_->text(), end);
+  return std::move(impl_->text());
 }
 
 void TraceWriter::Whole(const Trace& trace) {
@@ -376,8 +387,7 @@ Status WriteTrace(const Trace& trace, const std::string& path) {
 }
 
 std::string TraceToText(const Trace& trace) {
-  TraceWriter writer(std::make_unique<TraceWriter::Impl>());
-  AppendHeader(writer.impl_->text(), trace.header);
+  TraceWriter writer = TraceWriter::InMemory(trace.header);
   writer.Whole(trace);
   return std::move(writer.impl_->text());
 }

@@ -57,6 +57,9 @@ class TraceWriter {
   // in .zst. A `path` that is no regular file (a pipe, a device) is written to directly. Error kIo.
   static Result<TraceWriter> Create(const std::string& path, const TraceHeader& header);
 
+  // Gathers the text instead; FinishText returns it.
+  static TraceWriter InMemory(const TraceHeader& header);
+
   TraceWriter(TraceWriter&&) noexcept;
   TraceWriter& operator=(TraceWriter&&) noexcept;
   ~TraceWriter();  // without Finish: leaves nothing behind
@@ -77,6 +80,7 @@ class TraceWriter {
   // Writes the end line (`end.present` is not looked at; `end.counts_json` must be one JSON object), makes the bytes
   // durable and puts the file in its place. Call nothing afterwards.
   Status Finish(const TraceEnd& end);
+  std::string FinishText(const TraceEnd& end);
 
  private:
   class Impl;
