@@ -1,9 +1,7 @@
-// How commands print rows: an aligned table for people, CSV, JSON or Markdown for everybody else. CSV and JSON are
-// written row by row, so that ten million rows need no memory; the others wait for the widest cell.
+// Rows of text and numbers, shown as an aligned table, CSV, JSON or Markdown. What every listing command prints with.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,49 +12,44 @@ namespace remaplab::cli {
 
 enum class Format : uint8_t { kTable, kJson, kCsv, kMarkdown };
 
-// "table", "json", "csv", "markdown". Error kUsage for anything else.
+// Error kUsage naming what there is. "json" is an array of objects, one per row.
 Result<Format> ParseFormat(std::string_view text);
 
 struct Cell {
-  enum class Kind : uint8_t { kText, kNumber, kNull };
-  Kind kind = Kind::kText;
-  std::string text;  // a number as JSON would write it
+  std::string text;
+  enum class Kind : uint8_t { kText, kNumber, kNull } kind = Kind::kText;
 
-  static Cell Text(std::string_view text) { return {Kind::kText, std::string(text)}; }
-  static Cell Int(int64_t value) { return {Kind::kNumber, std::to_string(value)}; }
-  static Cell UInt(uint64_t value) { return {Kind::kNumber, std::to_string(value)}; }
-  static Cell Double(double value, int decimals);  // fixed notation
-  static Cell Null() { return {Kind::kNull, {}}; }
+  Cell(std::string value) : text(std::move(value)) {}
+  Cell(std::string_view value) : text(value) {}
+  Cell(const char* value) : text(value) {}
+  Cell(uint64_t value) : text(std::to_string(value)), kind(Kind::kNumber) {}
+  Cell(int64_t value) : text(std::to_string(value)), kind(Kind::kNumber) {}
+  Cell(uint32_t value) : Cell(uint64_t{value}) {}
+  Cell(int32_t value) : Cell(int64_t{value}) {}
+  // A number that is already text, e.g. with a fixed count of decimals.
+  static Cell Number(std::string value) {
+    Cell cell(std::move(value));
+    cell.kind = Kind::kNumber;
+    return cell;
+  }
+  static Cell Null() {
+    Cell cell("");
+    cell.kind = Kind::kNull;
+    return cell;
+  }
 };
 
-class TableWriter {
- public:
-  // `out` must outlive the writer. JSON is an array of objects.
-  TableWriter(std::FILE* out, Format format) : out_(out), format_(format) {}
+struct Table {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Cell>> rows;
 
-  void Begin(std::vector<std::string> columns);
-  void Row(std::vector<Cell> cells);  // as many as there are columns
-  // Writes what is left. kIo when `out` did not take everything (a full disk, a closed pipe).
-  Status Finish();
-
- private:
-  void WriteCsv(const std::vector<Cell>& cells);
-  void WriteJson(const std::vector<Cell>& cells);
-  void WriteAligned();
-  void WriteMarkdown();
-
-  std::FILE* out_;
-  Format format_;
-  std::vector<std::string> columns_;
-  std::vector<std::vector<Cell>> rows_;
-  uint64_t written_ = 0;
+  // Numbers are aligned to the right; CSV is RFC 4180 with a header line. Ends with a newline.
+  std::string Render(Format format) const;
 };
 
-// 1234567 -> "1,234,567"; for tables only.
-std::string Grouped(int64_t value);
-// Nanoseconds with a unit that suits their size: "552.00 ms", "27.1 us", "300 ns".
-std::string Duration(int64_t ns);
-// Bytes with a binary unit: "24.56 GiB"; whole below 1 KiB.
-std::string Bytes(uint64_t bytes);
+// 26371686400 -> "24.56 GiB"; for tables that people read.
+std::string HumanBytes(uint64_t bytes);
+// 552000000 -> "552.000 ms".
+std::string HumanTime(int64_t ns);
 
 }  // namespace remaplab::cli
