@@ -114,10 +114,8 @@ void Statement::Reset() { sqlite3_reset(handle_); }
 int Statement::columns() const { return sqlite3_column_count(handle_); }
 std::string_view Statement::ColumnName(int column) const { return sqlite3_column_name(handle_, column); }
 bool Statement::IsNull(int column) const { return sqlite3_column_type(handle_, column) == SQLITE_NULL; }
-bool Statement::IsNumber(int column) const {
-  const int type = sqlite3_column_type(handle_, column);
-  return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-}
+bool Statement::IsInteger(int column) const { return sqlite3_column_type(handle_, column) == SQLITE_INTEGER; }
+bool Statement::IsReal(int column) const { return sqlite3_column_type(handle_, column) == SQLITE_FLOAT; }
 int64_t Statement::Int(int column) const { return sqlite3_column_int64(handle_, column); }
 std::optional<int64_t> Statement::MaybeInt(int column) const {
   return IsNull(column) ? std::nullopt : std::optional<int64_t>(Int(column));

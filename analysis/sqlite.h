@@ -44,7 +44,8 @@ class Statement {
   int columns() const;
   std::string_view ColumnName(int column) const;
   bool IsNull(int column) const;
-  bool IsNumber(int column) const;
+  bool IsInteger(int column) const;
+  bool IsReal(int column) const;
   int64_t Int(int column) const;  // null reads as 0
   std::optional<int64_t> MaybeInt(int column) const;
   double Double(int column) const;

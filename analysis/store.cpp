@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <random>
 #include <variant>
 
+#include "analysis/identity.h"
 #include "analysis/schema.h"
 #include "analysis/sqlite.h"
 #include "base/json_writer.h"
@@ -41,20 +41,6 @@ std::optional<int64_t> MaybeInt(const std::optional<T>& value) {
 }
 
 int64_t StepKey(RunId run, uint64_t step) { return run << kRunShift | Int(step) << kStepShift; }
-
-int64_t Now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-std::string NewUuid() {
-  std::random_device random;
-  std::array<uint32_t, 4> words{random(), random(), random(), random()};
-  words[1] = (words[1] & 0xffff0fff) | 0x4000;      // version 4
-  words[2] = (words[2] & 0x3fffffff) | 0x80000000;  // variant 1
-  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:04x}{:08x}", words[0], words[1] >> 16, words[1] & 0xffff,
-                     words[2] >> 16, words[2] & 0xffff, words[3]);
-}
 
 std::string ToJson(KeyValues values) {
   std::sort(values.begin(), values.end());
@@ -201,7 +187,7 @@ Result<RunId> InsertRun(Database& database, const RunInfo& info) {
   const std::string device_json = ToJson(info.device);
   const Field fields[] = {{"uuid", uuid},
                           {"status", kRunStatusNames[0]},
-                          {"start", Now()},
+                          {"start", WallClockNs()},
                           {"program", program},
                           {"strategy", strategy},
                           {"backend", info.backend},
@@ -263,7 +249,7 @@ Status InsertSamples(Database& database, RunId run, const RunSummary& summary) {
 
 Status UpdateRun(Database& database, RunId run, const RunSummary& summary) {
   const Field fields[] = {{"status", kRunStatusNames[static_cast<size_t>(summary.status)]},
-                          {"\"end\"", Now()},
+                          {"\"end\"", WallClockNs()},
                           {"resolved", summary.resolved},
                           {"steps", Int(summary.steps)},
                           {"failed_steps", Int(summary.failed_steps)},

@@ -63,16 +63,9 @@ std::string CsvField(std::string_view text) {
 }
 
 std::string RenderCsv(const Table& table) {
-  std::string out;
-  for (size_t c = 0; c < table.columns.size(); ++c) {
-    out += (c == 0 ? "" : ",") + CsvField(table.columns[c]);
-  }
-  out += "\r\n";
+  std::string out = CsvLine(std::vector<Cell>(table.columns.begin(), table.columns.end()));
   for (const auto& row : table.rows) {
-    for (size_t c = 0; c < row.size(); ++c) {
-      out += (c == 0 ? "" : ",") + CsvField(row[c].text);
-    }
-    out += "\r\n";
+    out += CsvLine(row);
   }
   return out;
 }
@@ -140,6 +133,14 @@ Result<Format> ParseFormat(std::string_view text) {
     }
   }
   return Fail(ErrorCode::kUsage, fmt::format("--format {} is not one of table, json, csv, markdown", text));
+}
+
+std::string CsvLine(std::span<const Cell> cells) {
+  std::string out;
+  for (size_t c = 0; c < cells.size(); ++c) {
+    out += (c == 0 ? "" : ",") + CsvField(cells[c].text);
+  }
+  return out + "\r\n";
 }
 
 std::string Table::Render(Format format) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,9 @@ struct Table {
   // Numbers are aligned to the right; CSV is RFC 4180 with a header line. Ends with a newline.
   std::string Render(Format format) const;
 };
+
+// One line of CSV, for results too large to be held as a table.
+std::string CsvLine(std::span<const Cell> cells);
 
 // 26371686400 -> "24.56 GiB"; for tables that people read.
 std::string HumanBytes(uint64_t bytes);

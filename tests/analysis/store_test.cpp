@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "analysis/query.h"
 #include "tests/analysis/support.h"
 
 namespace remaplab {
@@ -310,6 +311,49 @@ BOOST_AUTO_TEST_CASE(a_newer_file_is_refused_with_both_numbers) {
   BOOST_TEST(ReadingFails(path).find("has schema version 99, this remaplab knows versions up to ") !=
              std::string::npos);
   BOOST_TEST(WritingFails(path).find("schema version 99") != std::string::npos);
+}
+
+// --- Earlier versions ------------------------------------------------------------------------------------------------
+
+// tests/analysis/stores/version_N.sqlite was written by the remaplab whose newest schema was N.
+BOOST_AUTO_TEST_CASE(a_version_1_file_is_read_without_being_changed) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("v1.sqlite");
+  std::filesystem::copy_file(REMAPLAB_SOURCE_DIR "/tests/analysis/stores/version_1.sqlite", path);
+  const std::string before = ReadFile(path);
+  {
+    Store store = Must(Store::OpenForReading(path));
+    int runs = 0;
+    Must(RunQuery(store, "v_run",
+                  {[](const auto&) { return Status(); },
+                   [&](const auto&) {
+                     ++runs;
+                     return Status();
+                   }}));
+    BOOST_TEST(runs == 3);
+    Must(RunQuery(store, "v_verdict", {[](const auto&) { return Status(); }, [](const auto&) { return Status(); }}));
+  }
+  BOOST_TEST((ReadFile(path) == before));
+}
+
+BOOST_AUTO_TEST_CASE(a_version_1_file_is_migrated_by_writing_and_keeps_what_it_holds) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("v1.sqlite");
+  std::filesystem::copy_file(REMAPLAB_SOURCE_DIR "/tests/analysis/stores/version_1.sqlite", path);
+  const std::string steps = "SELECT run_id, step, duration, calls FROM v_step";
+  const Lines before = Query(path, steps);
+  Store store = Must(Store::OpenForWriting(path));
+  AddRun(store, ExampleInfo(), ExampleSummary());
+  Must(store.Close());
+  BOOST_TEST(before.size() == 8u);
+  BOOST_TEST(Query(path, steps) == before, boost::test_tools::per_element());
+  BOOST_TEST(Query(path, "SELECT count(*) FROM v_call") == Lines{"8"}, boost::test_tools::per_element());
+  BOOST_TEST(
+      Query(path,
+            "SELECT (SELECT user_version FROM pragma_user_version) = CAST(value AS INTEGER) FROM meta WHERE tag = "
+            "'schema_version'") == Lines{"1"},
+      boost::test_tools::per_element());
+  BOOST_TEST(Query(path, "PRAGMA integrity_check") == Lines{"ok"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
