@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -88,12 +89,17 @@ struct Strategy {
   std::unique_ptr<RemapPolicy> remap;
 };
 
+// Makes a backend with simulated time (the run's cost and driver profile, devices, run-ahead and host work; no jitter,
+// nothing touched) on which a strategy tries candidates out before it decides.
+using StageMaker = std::function<Result<std::unique_ptr<Backend>>()>;
+
 // What a strategy is made for.
 struct StrategyContext {
   const ProgramSpec& program;
   const Capabilities& capabilities;
   const CostModel* costs = nullptr;  // may be null: then what needs it is refused
   std::string_view driver;           // for messages
+  StageMaker stage;                  // may be empty: then what decides by trying is refused. Copied into the strategy
 };
 
 struct ParameterInfo {

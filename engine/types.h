@@ -54,6 +54,8 @@ struct SlotSpec {
   int32_t space = 0;           // memory space (XLA: color)
   SlotKind kind = SlotKind::kUnknown;
   Access access = Access::kUnknown;
+
+  friend bool operator==(const SlotSpec&, const SlotSpec&) = default;
 };
 
 // One executable on one device, as the engine sees it.
