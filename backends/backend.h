@@ -83,24 +83,26 @@ struct BakedSlot {
 enum class Touch : uint8_t {
   kNone,    // a launch costs time and touches nothing: no ReadTags
   kSample,  // every launch touches a rotating sample of the slots
-  kFull,    // every launch reads each readable slot's tag and writes a new one to each writable slot
+  kFull,    // every launch reads each slot's tag, write-only ones too, and writes a new one to each writable slot
 };
 
 struct LaunchSpec {
   CommandBufferId command_buffer = kNoCommandBuffer;
   int64_t gpu_ns = 0;  // how long the step's GPU work takes
   // The step's bindings by slot, owned by the caller and only valid during the call. For checking wrappers, and for
-  // launches without a command buffer, which use each binding's own address.
+  // launches without a command buffer, which touch each binding that is not empty at its own address, as Access::kBoth.
   std::span<const Binding> bindings = {};
 };
 
+// A launch reads all its slots before it writes any, so that two slots with one backing see the same tag. A slot of
+// fewer than 8 bytes holds only the low bytes of its tag.
 struct LaunchTag {
   uint32_t slot = 0;
   uint64_t value = 0;     // what the launch read at the slot's address
   bool reachable = true;  // false: nothing mapped there, or no access
 };
 
-// When step `step` ended on the device, on the clock of now().
+// When step `step` ended on the device: on the clock of now(), simulated ends without the allocator's time in it.
 struct StepEnd {
   uint64_t step = 0;
   int64_t end_ns = 0;

@@ -7,11 +7,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/backend.h"
 #include "base/result.h"
 
 namespace remaplab {
+
+class SimProcess;
+class TimelineListener;
 
 // What a backend may be told when it is made; each takes what concerns it.
 struct BackendOptions {
@@ -24,6 +28,13 @@ struct BackendOptions {
   std::string cost_profile = "h200";    // sim only: a built-in name, or the path of a profile file
   double jitter = 0;                    // sim only: relative spread of call costs, 0 is off
   uint64_t seed = 1;                    // of the jitter
+  std::vector<std::string> what_if;     // sim only: cost terms to replace, "unmap.fixed=10us"
+  int device = 0;                       // ordinal that the backend stands for
+  // sim only: backends of one simulated process share its driver lock and device clocks (sim/sim_process.h).
+  std::shared_ptr<SimProcess> sim_process;
+  // sim only: is told everything that takes simulated time (sim/timeline.h). Owned by the caller, must outlive the
+  // backend; null costs nothing.
+  TimelineListener* timeline = nullptr;
 };
 
 struct BackendEntry {
