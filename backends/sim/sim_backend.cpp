@@ -298,16 +298,15 @@ Status SimBackend::ShadowFree(Address at, uint64_t size) {
 }
 
 Status SimBackend::Copy(Address to, Address from, uint64_t size) {
-  if (size == 0 || !space_.Reachable(to, size) || !space_.Reachable(from, size)) {
-    return Fail(ErrorCode::kDriver, fmt::format("copy of {} bytes from {:#x} to {:#x}: {}", size, from, to,
-                                                size == 0                      ? "the size is 0"
-                                                : space_.Reachable(from, size) ? "the destination is not reachable"
-                                                                               : "the source is not reachable"));
+  const bool readable = space_.Reachable(from, size);
+  if (!readable || !space_.Reachable(to, size)) {
+    return Fail(ErrorCode::kDriver, fmt::format("copy of {} bytes from {:#x} to {:#x}: the {} is not reachable", size,
+                                                from, to, readable ? "destination" : "source"));
   }
   Charge(CallKind::kCopy, {.bytes = size, .chunks = 1, .devices = devices_}, to, size);
   ChargeGpu(Name(CallKind::kCopy), Jittered(costs_.CopyGpuNs(size)), to, size);
   // A tag lies at the start of its memory: a copy that begins elsewhere carries none.
-  if (uint64_t* target = space_.TagAt(to)) {
+  if (uint64_t* target = space_.TagAt(to); target != nullptr && size != 0) {
     const uint64_t* source = space_.TagAt(from);
     *target = source == nullptr ? 0 : *source;
   }
