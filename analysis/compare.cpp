@@ -8,6 +8,7 @@
 #include <map>
 
 #include "analysis/identity.h"
+#include "analysis/metrics.h"
 #include "analysis/sqlite.h"
 #include "analysis/statistics.h"
 #include "base/json_writer.h"
@@ -18,30 +19,15 @@ namespace {
 constexpr double kDefaultFloor = 0.02;
 constexpr double kMinEffect = 0.005;
 constexpr double kSignificance = 0.05;
-constexpr uint64_t kMinCallsForP99 = 1000;
 constexpr size_t kMinSelfComparisonRuns = 10;
 
 using Side = std::vector<RunRecord>;
 
-struct ExactMetric {
-  std::string_view name;
-  int64_t (*value)(const RunRecord& run);
-  bool simulated_only;
-};
-
-constexpr ExactMetric kExactMetrics[] = {
-    {"failed_steps", [](const RunRecord& run) { return run.failed_steps; }, false},
-    {"verification_failures", [](const RunRecord& run) { return run.verification_failures; }, false},
-    {"stale_mappings", [](const RunRecord& run) { return run.stale_mappings; }, false},
-    {"skips_on_assumption", [](const RunRecord& run) { return run.skips_on_assumption; }, false},
-    {"memory/bytes_mapped", [](const RunRecord& run) { return run.bytes_mapped; }, false},
-    {"memory/peak_reserved", [](const RunRecord& run) { return run.peak_reserved; }, false},
-    {"memory/shadow_bytes", [](const RunRecord& run) { return run.shadow_bytes; }, false},
-    {"memory/retained_bytes", [](const RunRecord& run) { return run.retained_bytes; }, false},
-    {"memory/command_buffers", [](const RunRecord& run) { return run.command_buffers; }, false},
-    {"step_ns/first", [](const RunRecord& run) { return run.step_ns.first; }, true},
-    {"step_ns/total", [](const RunRecord& run) { return run.step_ns.total; }, true},
-    {"remap_ns/total", [](const RunRecord& run) { return run.remap_ns.total; }, true}};
+// Gated as integers, besides the calls of every kind. Waits are not gated: a faster host waits longer for the same GPU.
+constexpr std::string_view kExactMetrics[] = {"failed_steps",        "verification_failures", "stale_mappings",
+                                              "skips_on_assumption", "memory/bytes_mapped",   "memory/peak_reserved",
+                                              "memory/shadow_bytes", "memory/retained_bytes", "memory/command_buffers",
+                                              "step_ns/first",       "step_ns/total",         "remap_ns/total"};
 
 std::optional<double> Ratio(double base, double cand) {
   return base != 0 ? std::optional<double>(cand / base) : std::nullopt;
@@ -63,46 +49,46 @@ Verdict Exact(std::string metric, int64_t base, int64_t cand) {
 }
 
 void JudgeExact(const RunRecord& base, const RunRecord& cand, std::vector<Verdict>& verdicts) {
-  for (const RunPhase phase : {RunPhase::kSteps, RunPhase::kCleanup, RunPhase::kTeardown}) {
-    const std::string_view name = phase == RunPhase::kSteps ? "calls" : kRunPhaseNames[static_cast<size_t>(phase)];
-    for (size_t kind = 0; kind < kCallKindCount; ++kind) {
-      const auto before = static_cast<int64_t>(base.calls[static_cast<size_t>(phase)][kind].n);
-      const auto after = static_cast<int64_t>(cand.calls[static_cast<size_t>(phase)][kind].n);
+  for (const std::string_view group : {"calls", "cleanup", "teardown"}) {
+    for (const std::string_view kind : kCallKindNames) {
+      std::string name = fmt::format("{}/{}", group, kind);
+      const auto before = static_cast<int64_t>(*MetricValue(base, name));
+      const auto after = static_cast<int64_t>(*MetricValue(cand, name));
       if (before != 0 || after != 0) {
-        verdicts.push_back(Exact(fmt::format("{}/{}", name, kCallKindNames[kind]), before, after));
+        verdicts.push_back(Exact(std::move(name), before, after));
       }
     }
   }
-  for (const ExactMetric& metric : kExactMetrics) {
-    if (!metric.simulated_only || !base.measured) {
-      verdicts.push_back(Exact(std::string(metric.name), metric.value(base), metric.value(cand)));
+  for (const std::string_view name : kExactMetrics) {
+    if (IsExact(name, base.measured)) {
+      verdicts.push_back(Exact(std::string(name), static_cast<int64_t>(*MetricValue(base, name)),
+                               static_cast<int64_t>(*MetricValue(cand, name))));
     }
   }
 }
 
 // The process statistic of every measured metric that the run has.
 std::map<std::string, double> MeasuredMetrics(const RunRecord& run) {
-  std::map<std::string, double> metrics;
-  metrics["step/median"] = static_cast<double>(run.step_ns.median);
-  if (static_cast<uint64_t>(run.steps) >= kMinCallsForP99) {
-    metrics["step/p99"] = static_cast<double>(run.step_ns.p99);
+  std::vector<std::string> names = {"step_ns/median"};
+  if (static_cast<uint64_t>(run.steps) >= kMinValuesForP99) {
+    names.emplace_back("step_ns/p99");
   }
-  const KindTotals& totals = run.calls[static_cast<size_t>(RunPhase::kSteps)];
-  for (size_t kind = 0; kind < kCallKindCount; ++kind) {
-    // How long the CPU waits or a launch takes to enqueue is the step's business, not the driver call's.
-    const auto call = static_cast<CallKind>(kind);
-    if (totals[kind].n == 0 || call == CallKind::kWait) {
+  for (const std::string_view kind : kCallKindNames) {
+    // How long the CPU waits is the step's business, not the driver call's.
+    if (kind == Name(CallKind::kWait)) {
       continue;
     }
-    const std::string name(kCallKindNames[kind]);
-    const auto sample = run.samples.find(name);
-    if (sample == run.samples.end()) {
-      metrics[name + "/mean"] = static_cast<double>(totals[kind].ns) / static_cast<double>(totals[kind].n);
-      continue;
+    if (run.samples.contains(std::string(kind))) {
+      names.push_back(fmt::format("call_ns/{}/median", kind));
+      names.push_back(fmt::format("call_ns/{}/p99", kind));
+    } else {
+      names.push_back(fmt::format("call_ns/{}/mean", kind));
     }
-    metrics[name + "/median"] = static_cast<double>(sample->second.median);
-    if (sample->second.n >= kMinCallsForP99) {
-      metrics[name + "/p99"] = static_cast<double>(sample->second.p99);
+  }
+  std::map<std::string, double> metrics;
+  for (const std::string& name : names) {
+    if (const std::optional<double> value = MetricValue(run, name)) {
+      metrics[name] = *value;
     }
   }
   return metrics;

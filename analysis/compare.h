@@ -39,7 +39,7 @@ struct CompareOptions {
 };
 
 struct Verdict {
-  std::string metric;  // "calls/map", "step_ns/total", "step/median", ...
+  std::string metric;  // as in analysis/metrics.h
   std::string_view rule = kExactRule;
   double base = 0;
   double cand = 0;

@@ -1,6 +1,8 @@
 // Runs as analysis reads them back: one flat record per run, and how to select and pair them.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -51,6 +53,7 @@ struct RunRecord {
   std::string scale;
   std::string slot_filter;
 
+  int64_t warmup_steps = 1;
   int64_t steps = 0;
   int64_t failed_steps = 0;
   int64_t slots = 0;
@@ -75,6 +78,8 @@ struct RunRecord {
   std::optional<int64_t> accepted;                        // when the run was made the baseline
 
   uint64_t calls_in_steps() const;
+  // Steps that step_ns.total covers.
+  int64_t counted_steps() const { return std::max<int64_t>(0, steps - warmup_steps); }
 };
 
 // Which runs of a store. Empty lists select everything; several values of one list are alternatives, several lists must

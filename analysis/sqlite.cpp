@@ -86,6 +86,11 @@ Statement& Statement::BindNull(int parameter) {
   return *this;
 }
 
+Statement& Statement::BindColumn(int parameter, const Statement& from, int column) {
+  sqlite3_bind_value(handle_, parameter, sqlite3_column_value(from.handle_, column));
+  return *this;
+}
+
 Result<bool> Statement::Step() {
   const int rc = sqlite3_step(handle_);
   if (rc == SQLITE_ROW) {

@@ -34,6 +34,8 @@ class Statement {
   Statement& Bind(int parameter, std::optional<int64_t> value);
   Statement& BindDouble(int parameter, double value);
   Statement& BindNull(int parameter);
+  // The other statement's current value, whatever its type.
+  Statement& BindColumn(int parameter, const Statement& from, int column);
 
   // True: a row is there to be read. False: done, and ready to be bound and stepped again.
   Result<bool> Step();

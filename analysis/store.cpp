@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <variant>
 
 #include "analysis/identity.h"
@@ -19,10 +20,9 @@ constexpr size_t kRowsPerTransaction = 16384;
 // quick_check reads the whole file; beyond this size damage is reported when a query meets it.
 constexpr uintmax_t kQuickCheckBytes = uintmax_t{64} << 20;
 
-constexpr int kRunShift = 36;
 constexpr int kStepShift = 4;
-constexpr int64_t kMaxRun = (int64_t{1} << (63 - kRunShift)) - 1;
-constexpr uint64_t kMaxStep = (uint64_t{1} << (kRunShift - kStepShift)) - 1;
+constexpr int64_t kMaxRun = std::numeric_limits<int64_t>::max() / RunKey(1) - 1;
+constexpr uint64_t kMaxStep = (RunKey(1) >> kStepShift) - 1;
 
 constexpr std::string_view kStepColumns =
     "id, count, start, \"end\", calls, changed_slots, remap, wait, retained_bytes, stale_slots, failed";
@@ -40,7 +40,7 @@ std::optional<int64_t> MaybeInt(const std::optional<T>& value) {
   return value ? std::optional<int64_t>(Int(*value)) : std::nullopt;
 }
 
-int64_t StepKey(RunId run, uint64_t step) { return run << kRunShift | Int(step) << kStepShift; }
+int64_t StepKey(RunId run, uint64_t step) { return RunKey(run) | Int(step) << kStepShift; }
 
 std::string ToJson(KeyValues values) {
   std::sort(values.begin(), values.end());
@@ -492,7 +492,7 @@ Status Store::AppendCalls(RunId run, std::span<const CallRow> calls) {
     counter = counters.insert(counters.end(), {run, 0});
   }
   for (const CallRow& row : calls) {
-    state_->calls.push_back({run << kRunShift | counter->second++, row});
+    state_->calls.push_back({RunKey(run) | counter->second++, row});
   }
   return state_->MaybeWrite();
 }

@@ -35,6 +35,9 @@ class Database;  // analysis/sqlite.h
 
 using RunId = int64_t;  // within one store; across stores a run is its uuid
 
+// Where a run's rows begin in the tables whose id carries the run (schema/001_runs.sql).
+constexpr int64_t RunKey(RunId run) { return run << 36; }
+
 class Store {
  public:
   // How long to wait for another process that holds the file.

@@ -73,8 +73,8 @@ JOIN v_run AS cand
   AND cand.steps = base.steps
 WHERE cand.run_id <> base.run_id AND base.status = 'finished' AND cand.status = 'finished';
 
--- How far predictions are off: what calibration stored, and simulated runs beside measured ones of the same program,
--- strategy and configuration, per kind of call and for the whole step.
+-- How far predictions are off: what a cost profile says of itself, what calibration stored, and simulated runs beside
+-- measured ones of the same program, strategy and configuration, per kind of call and for the whole step.
 CREATE VIEW v_residual AS
 WITH pair AS (
   SELECT model.run_id AS model_run, measured.run_id AS measured_run, model.cost_profile, model.trace, model.module,
@@ -87,29 +87,36 @@ WITH pair AS (
     AND measured.slot_filter = model.slot_filter AND measured.steps = model.steps
   WHERE NOT model.measured AND model.cost_profile <> '' AND measured.measured
     AND model.status = 'finished' AND measured.status = 'finished'
+), residuals AS (
+  SELECT
+    'profile' AS source, NULL AS run_id, NULL AS model_run_id, name AS cost_profile, NULL AS trace, NULL AS module,
+    NULL AS strategy, json_extract(entry.value, '$.kind') AS metric, json_extract(entry.value, '$.what') AS detail, 1 AS n,
+    json_extract(entry.value, '$.predicted_ns') AS predicted_ns,
+    json_extract(entry.value, '$.measured_ns') AS measured_ns
+  FROM cost_profile, json_each(iif(json_valid(params), params, '{}'), '$.residuals') AS entry
+  UNION ALL
+  SELECT
+    'calibration', residual.run, NULL, v_run.cost_profile, v_run.trace, v_run.module, v_run.strategy, residual.metric,
+    iif(residual.size > 0, residual.size || ' bytes', 'all sizes'), residual.n, 1.0 * residual.predicted / residual.n,
+    1.0 * residual.measured / residual.n
+  FROM residual JOIN v_run ON v_run.run_id = residual.run
+  WHERE residual.n > 0
+  UNION ALL
+  SELECT
+    'pair', pair.measured_run, pair.model_run, pair.cost_profile, pair.trace, pair.module, pair.strategy,
+    call_kind.name, 'mean of its calls', measured.n, 1.0 * model.duration / model.n, 1.0 * measured.duration / measured.n
+  FROM pair
+  JOIN run_call AS model ON model.run = pair.model_run AND model.phase = 0 AND model.n > 0
+  JOIN run_call AS measured ON measured.run = pair.measured_run AND measured.phase = 0 AND measured.kind = model.kind
+    AND measured.n > 0
+  JOIN call_kind ON call_kind.id = model.kind
+  UNION ALL
+  SELECT
+    'pair', measured_run, model_run, cost_profile, trace, module, strategy, 'step', 'median', 1, model_step,
+    measured_step
+  FROM pair
 )
-SELECT
-  'calibration' AS source, residual.run AS run_id, NULL AS model_run_id, v_run.cost_profile, v_run.trace, v_run.module,
-  v_run.strategy, residual.metric, residual.size, residual.n, 1.0 * residual.predicted / residual.n AS predicted_ns,
-  1.0 * residual.measured / residual.n AS measured_ns,
-  1.0 * residual.measured / nullif(residual.predicted, 0) - 1 AS error
-FROM residual JOIN v_run ON v_run.run_id = residual.run
-WHERE residual.n > 0
-UNION ALL
-SELECT
-  'pair', pair.measured_run, pair.model_run, pair.cost_profile, pair.trace, pair.module, pair.strategy, call_kind.name,
-  NULL, measured.n, 1.0 * model.duration / model.n, 1.0 * measured.duration / measured.n,
-  1.0 * measured.duration / measured.n / nullif(1.0 * model.duration / model.n, 0) - 1
-FROM pair
-JOIN run_call AS model ON model.run = pair.model_run AND model.phase = 0 AND model.n > 0
-JOIN run_call AS measured ON measured.run = pair.measured_run AND measured.phase = 0 AND measured.kind = model.kind
-  AND measured.n > 0
-JOIN call_kind ON call_kind.id = model.kind
-UNION ALL
-SELECT
-  'pair', measured_run, model_run, cost_profile, trace, module, strategy, 'step', NULL, 1, model_step, measured_step,
-  1.0 * measured_step / nullif(model_step, 0) - 1
-FROM pair;
+SELECT *, 1.0 * measured_ns / nullif(predicted_ns, 0) - 1 AS error FROM residuals;
 
 CREATE VIEW v_verdict AS
 SELECT
