@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "analysis/compare.h"
-#include "analysis/human.h"
 #include "analysis/sqlite.h"
 #include "analysis/statistics.h"
+#include "base/human.h"
 
 namespace remaplab {
 namespace {
@@ -169,7 +169,7 @@ void AddCaveats(const RunRecord& best, Recommendation& recommendation) {
   for (const StrategyAssessment& strategy : recommendation.strategies) {
     if (strategy.step_ns < recommendation.strategies[*recommendation.best].step_ns && !strategy.unsafe.empty()) {
       caveats.push_back(fmt::format("{} is faster ({} per step) but not safe: {}", strategy.run.strategy,
-                                    HumanNs(strategy.step_ns), strategy.unsafe));
+                                    HumanTime(strategy.step_ns), strategy.unsafe));
     }
   }
 }
@@ -177,12 +177,12 @@ void AddCaveats(const RunRecord& best, Recommendation& recommendation) {
 std::string Headline(const Recommendation& recommendation) {
   const StrategyAssessment& best = recommendation.strategies[*recommendation.best];
   const StrategyAssessment& reference = recommendation.strategies[recommendation.reference];
-  std::string text = fmt::format("Use {}: {} per step", best.run.strategy, HumanNs(best.step_ns));
+  std::string text = fmt::format("Use {}: {} per step", best.run.strategy, HumanTime(best.step_ns));
   if (recommendation.reference != *recommendation.best) {
     const Saving& saving = reference.saving_of_best;
     const std::string uncertainty =
-        saving.uncertainty ? fmt::format(" \u00b1 {}", HumanNs(*saving.uncertainty)) : std::string();
-    text += fmt::format(", which saves {}{} ({:.1f} %) against {}", HumanNs(saving.ns), uncertainty,
+        saving.uncertainty ? fmt::format(" \u00b1 {}", HumanTime(*saving.uncertainty)) : std::string();
+    text += fmt::format(", which saves {}{} ({:.1f} %) against {}", HumanTime(saving.ns), uncertainty,
                         reference.step_ns > 0 ? 100 * saving.ns / reference.step_ns : 0.0, reference.run.strategy);
   } else if (recommendation.strategies.size() > 1) {
     text += ", and nothing that was run beats it";

@@ -157,29 +157,4 @@ std::string Table::Render(Format format) const {
   return {};
 }
 
-std::string HumanBytes(uint64_t bytes) {
-  constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  double value = static_cast<double>(bytes);
-  while (value >= 1024 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.2f} {}", value, kUnits[unit]);
-}
-
-std::string HumanTime(int64_t ns) {
-  const double value = static_cast<double>(ns);
-  if (value >= 1e9) {
-    return fmt::format("{:.3f} s", value / 1e9);
-  }
-  if (value >= 1e6) {
-    return fmt::format("{:.3f} ms", value / 1e6);
-  }
-  if (value >= 1e3) {
-    return fmt::format("{:.3f} us", value / 1e3);
-  }
-  return fmt::format("{} ns", ns);
-}
-
 }  // namespace remaplab::cli

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/human.h"
 #include "base/result.h"
 
 namespace remaplab::cli {
@@ -51,9 +52,7 @@ struct Table {
 // One line of CSV, for results too large to be held as a table.
 std::string CsvLine(std::span<const Cell> cells);
 
-// 26371686400 -> "24.56 GiB"; for tables that people read.
-std::string HumanBytes(uint64_t bytes);
-// 552000000 -> "552.000 ms".
-std::string HumanTime(int64_t ns);
+using remaplab::HumanBytes;
+using remaplab::HumanTime;
 
 }  // namespace remaplab::cli

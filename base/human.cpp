@@ -1,4 +1,4 @@
-#include "analysis/human.h"
+#include "base/human.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -8,15 +8,18 @@
 
 namespace remaplab {
 
-std::string HumanNs(double ns) {
-  constexpr std::array<std::string_view, 4> kUnits = {"ns", "us", "ms", "s"};
-  size_t unit = 0;
-  while (unit + 1 < kUnits.size() && std::abs(ns) >= 1000) {
-    ns /= 1000;
-    ++unit;
+std::string HumanTime(double ns) {
+  const double magnitude = std::abs(ns);
+  if (magnitude >= 1e9) {
+    return fmt::format("{:.3f} s", ns / 1e9);
   }
-  const int decimals = unit == 0 ? 0 : std::abs(ns) >= 100 ? 1 : std::abs(ns) >= 10 ? 2 : 3;
-  return fmt::format("{:.{}f} {}", ns, decimals, kUnits[unit]);
+  if (magnitude >= 1e6) {
+    return fmt::format("{:.3f} ms", ns / 1e6);
+  }
+  if (magnitude >= 1e3) {
+    return fmt::format("{:.3f} us", ns / 1e3);
+  }
+  return fmt::format("{:.0f} ns", ns);
 }
 
 std::string HumanBytes(uint64_t bytes) {

@@ -6,8 +6,8 @@
 
 namespace remaplab {
 
-// Nanoseconds with three or four significant digits and a fitting unit: "552.0 ms", "27.1 us", "-300 ns".
-std::string HumanNs(double ns);
+// Nanoseconds with three decimals of a fitting unit: "552.000 ms", "27.100 us", "-300 ns".
+std::string HumanTime(double ns);
 // "24.56 GiB", "512 B".
 std::string HumanBytes(uint64_t bytes);
 // 1234567 -> "1,234,567".
