@@ -1,0 +1,933 @@
+#include "traces/importers/xla/log_importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/json_writer.h"
+#include "traces/importers/xla/backings.h"
+#include "traces/importers/xla/execution.h"
+#include "traces/importers/xla/log_line.h"
+#include "traces/importers/xla/message.h"
+#include "traces/importers/xla/program.h"
+#include "traces/importers/xla/prologue.h"
+#include "traces/importers/xla/scanner.h"
+
+namespace remaplab::xla {
+namespace {
+
+constexpr uint64_t kArenaRounding = 256;        // what XLA's arena allocator rounds to
+constexpr int64_t kAnotherRun = 1'000'000'000;  // time going back by this much is no disorder between threads
+constexpr size_t kMostThreads = 4096;
+constexpr size_t kMostAllocatedLines = 65536;
+constexpr size_t kMostModuleNames = 1024;
+constexpr size_t kModulesInMessage = 8;
+
+struct Thread {
+  std::string module;  // of "Start calling RunAsync", until its table comes
+  int32_t run_device = -1;
+  Execution execution;
+  std::vector<AllocatedLine> allocated;  // since the last execution ended or this one started
+};
+
+// The number at the end of a device's name: "cuda:3", "NVIDIA H200_3(process=0,(3))".
+int32_t DeviceNumber(std::string_view name) {
+  const size_t mark = name.find_last_of(":_");
+  Scanner scan(mark == std::string_view::npos ? name : name.substr(mark + 1));
+  uint64_t number = 0;
+  return scan.Decimal(number) && number < 65536 ? static_cast<int32_t>(number) : -1;
+}
+
+// "225:parameter, 226:live-out, 1023:temp]"; false when the closing bracket is missing.
+bool ReadChanged(std::string_view text, std::vector<uint32_t>& changed) {
+  Scanner scan(text);
+  uint64_t index = 0;
+  std::string_view kind;
+  while (scan.Decimal(index) && scan.Skip(":") && scan.Word(kind)) {
+    if (index > UINT32_MAX - 2 || (!changed.empty() && index <= changed.back())) {
+      return false;
+    }
+    if (!scan.rest().starts_with(",") && !scan.rest().starts_with("]")) {
+      return false;  // the word may be cut
+    }
+    changed.push_back(static_cast<uint32_t>(index));
+    scan.Skip(", ");
+  }
+  return scan.Skip("]");
+}
+
+std::string Plural(uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+class XlaLogImporter::Impl {
+ public:
+  Impl(XlaLogOptions options, OpenWriter open) : options_(std::move(options)), open_(std::move(open)) {
+    fitted_.assign(options_.assignments.size(), false);
+  }
+
+  Status Line(std::string_view line) {
+    ++lines_;
+    if (started_) {
+      Process(WithoutEscapes(line, unescaped_));
+      return writer_->status();
+    }
+    const std::string_view plain = WithoutEscapes(line, unescaped_);
+    prologue_.Look(plain);
+    held_.append(plain).append("\n");
+    return held_.size() < Prologue::kBytes ? Status() : Start();
+  }
+
+  uint64_t steps() const { return writer_ ? writer_->steps() : 0; }
+  Result<ImportReport> Finish();
+
+ private:
+  Status Start();
+  void Process(std::string_view text);
+  bool Dispatch(const LogLine& line, Message message, std::string_view rest);
+  void Foreign(std::string_view text);
+
+  bool OnTable(const LogLine& line, std::string_view rest);
+  bool OnAllocated(const LogLine& line, std::string_view rest);
+  bool OnReused(const LogLine& line, std::string_view rest);
+  bool OnFreed(const LogLine& line, std::string_view rest, bool completed);
+  bool OnChanged(const LogLine& line, std::string_view rest);
+  bool OnRunStart(const LogLine& line, std::string_view rest);
+  bool OnModule(const LogLine& line, std::string_view rest);
+  bool OnRemapModule(const LogLine& line, std::string_view rest);
+  bool OnEnd(const LogLine& line, std::string_view rest);
+  bool OnCommandBuffer(const LogLine& line, std::string_view rest, std::string_view kind);
+  bool OnReserved(const LogLine& line, std::string_view rest);
+  bool OnMapping(const LogLine& line, std::string_view rest);
+  bool OnRemapTiming(const LogLine& line, std::string_view rest);
+  bool OnSyncTiming(const LogLine& line, std::string_view rest);
+  bool OnStep(const LogLine& line, std::string_view rest);
+  bool AtEndOrGlued(const Scanner& scan);
+
+  Thread& ThreadOf(uint64_t id);
+  Execution& Open(Thread& thread, const LogLine& line);
+  void Close(Thread& thread);
+  void CloseAll();
+  Program* Find(Execution& execution);
+  Program* Declare(const Execution& execution, std::vector<uint32_t>& candidates);
+  int64_t Time(const LogLine& line);
+  void AnotherProcess(int64_t t);
+  void CountModule(const std::string& module);
+
+  Status WhyNoTrace() const;
+  std::string ModulesSeen() const;
+  TraceEnd End() const;
+  std::vector<std::string> Notes() const;
+
+  XlaLogOptions options_;
+  OpenWriter open_;
+  Prologue prologue_;
+  std::string held_;  // the start of the log, until the header is written
+  bool started_ = false;
+  uint64_t granularity_ = 0;
+  std::optional<TraceWriter> writer_;
+  std::optional<Backings> backings_;
+  LogClock clock_;
+  int64_t now_ = 0;
+  std::string unescaped_;
+
+  std::unordered_map<uint64_t, Thread> threads_;
+  uint64_t last_thread_id_ = 0;
+  Thread* last_thread_ = nullptr;
+  bool closing_ = false;
+  std::string_view glued_;  // another entry behind the one that is read
+  Thread* torn_table_ = nullptr;
+
+  std::vector<Program> programs_;
+  std::map<std::pair<int32_t, std::string>, std::vector<uint32_t>, std::less<>> by_module_;  // last used first
+  std::vector<bool> fitted_;                                                                 // per assignment
+
+  bool changed_lines_ = false;  // the log has "changed address" lines
+  bool reuse_lines_ = false;    // 0.10: the log tells fresh memory from memory handed out again
+  bool clients_ = false;        // the log shows how the client was created
+  bool saw_last_feed_ = true;
+  std::map<int32_t, uint64_t> registered_;
+  std::string built_;  // the module of the executable built last
+  uint64_t built_since_execution_ = 0;
+
+  uint64_t lines_ = 0;
+  uint64_t xla_lines_ = 0;
+  uint64_t tables_ = 0;
+  uint64_t cut_tables_ = 0;
+  uint64_t uncompleted_tables_ = 0;  // cut, and no assignment says what is missing
+  uint64_t nameless_ = 0;
+  uint64_t without_table_ = 0;
+  uint64_t torn_ = 0;
+  uint64_t copy_protected_ = 0;
+  uint64_t runs_ = 1;
+  HiddenCounts hidden_;
+  std::map<std::string, uint64_t, std::less<>> modules_;  // executions of all modules, wanted or not
+};
+
+// --- Lines ---------------------------------------------------------------------------------------------------------
+
+Status XlaLogImporter::Impl::Start() {
+  started_ = true;
+  granularity_ = options_.granularity != 0 ? options_.granularity : prologue_.granularity();
+  TraceHeader header;
+  header.source = "xla-log";
+  header.tool = options_.tool;
+  header.granularity = granularity_;
+  header.allocator = prologue_.allocator();
+  JsonWriter meta;
+  meta.BeginObject().Key("log").String(options_.log_name);
+  if (!prologue_.device_name().empty()) {
+    meta.Key("device").String(prologue_.device_name());
+  }
+  meta.EndObject();
+  header.meta_json = meta.TakeText();
+  REMAPLAB_ASSIGN(writer_, open_(header));
+  backings_.emplace(granularity_ != 0 ? granularity_ : kArenaRounding, !prologue_.vmm());
+  backings_->SetWriter(&*writer_);
+  backings_->SetBeforeEnd([this] { CloseAll(); });
+  const std::string held = std::move(held_);
+  std::string_view rest = held;
+  while (!rest.empty()) {
+    const size_t feed = rest.find('\n');
+    Process(rest.substr(0, feed));
+    rest.remove_prefix(feed + 1);
+  }
+  return writer_->status();
+}
+
+void XlaLogImporter::Impl::Process(std::string_view text) {
+  while (!text.empty()) {
+    if (text.back() == '\r') {
+      text.remove_suffix(1);
+    }
+    LogLine line;
+    if (!ParseLogLine(text, line)) {
+      const size_t prefix = FindLogPrefix(text, 0);
+      Foreign(text.substr(0, prefix));
+      if (prefix == std::string_view::npos) {
+        return;
+      }
+      text.remove_prefix(prefix);
+      continue;
+    }
+    std::string_view rest;
+    const Message message = Classify(line.message, rest);
+    if (message == Message::kOther) {
+      return;
+    }
+    ++xla_lines_;
+    glued_ = {};
+    if (Dispatch(line, message, rest)) {
+      text = glued_;
+      continue;
+    }
+    // Other output tore it, perhaps with an entry of its own.
+    ++torn_;
+    const size_t prefix = FindLogPrefix(text, 1);
+    text = prefix == std::string_view::npos ? std::string_view() : text.substr(prefix);
+  }
+}
+
+// True when the message was read; false when it is damaged.
+bool XlaLogImporter::Impl::Dispatch(const LogLine& line, Message message, std::string_view rest) {
+  switch (message) {
+    case Message::kTable:
+      return OnTable(line, rest);
+    case Message::kChanged:
+      return OnChanged(line, rest);
+    case Message::kAllocated:
+      return OnAllocated(line, rest);
+    case Message::kReused:
+      return OnReused(line, rest);
+    case Message::kFreed:
+      return OnFreed(line, rest, false);
+    case Message::kCompleted:
+      return OnFreed(line, rest, true);
+    case Message::kRunStart:
+      return OnRunStart(line, rest);
+    case Message::kPrepared:
+    case Message::kExecuteStart:
+      return OnModule(line, rest);
+    case Message::kRemapModule:
+      return OnRemapModule(line, rest);
+    case Message::kExecuteEnd:
+    case Message::kExecuteTime:
+    case Message::kRunEnd:
+      return OnEnd(line, rest);
+    case Message::kCaptured:
+      return OnCommandBuffer(line, rest, Name(CallKind::kCapture));
+    case Message::kUpdated:
+      return OnCommandBuffer(line, rest, Name(CallKind::kUpdate));
+    case Message::kReserved:
+    case Message::kReservedRange:
+      return OnReserved(line, rest);
+    case Message::kMapping:
+      return OnMapping(line, rest);
+    case Message::kRemapTiming:
+      return OnRemapTiming(line, rest);
+    case Message::kSyncTiming:
+      return OnSyncTiming(line, rest);
+    case Message::kStep:
+      return OnStep(line, rest);
+    case Message::kCopied:
+      ThreadOf(line.thread).execution.shadowed = true;
+      return true;
+    case Message::kCopyProtection:
+      ++copy_protected_;
+      return true;
+    case Message::kClient:
+      clients_ = true;
+      if (Scanner scan(rest); true) {
+        uint64_t device = 0;
+        if (scan.Decimal(device) && device < 65536 && ++registered_[static_cast<int32_t>(device)] > runs_) {
+          AnotherProcess(Time(line));
+        }
+      }
+      return true;
+    case Message::kAllocator:
+      clients_ = true;
+      return true;
+    case Message::kBuilt: {
+      Scanner scan(rest);
+      std::string_view module;
+      if (scan.SkipPast("for module ") && scan.Word(module)) {
+        built_ = module;
+        ++built_since_execution_;
+      }
+      return true;
+    }
+    case Message::kMappedAlias:
+    case Message::kOther:
+      return true;
+  }
+  return true;
+}
+
+// Text that is not XLA's: training output, progress bars, or the rest of a torn table.
+void XlaLogImporter::Impl::Foreign(std::string_view text) {
+  constexpr std::string_view kStep = "completed step: ";
+  if (text.starts_with(kStep)) {
+    OnStep(LogLine{}, text.substr(kStep.size()));
+  } else if (torn_table_ != nullptr && text.find(" B)") != std::string_view::npos &&
+             text.find("Buffer ") != std::string_view::npos) {
+    torn_table_->execution.table += text;
+    torn_table_ = nullptr;
+  }
+}
+
+int64_t XlaLogImporter::Impl::Time(const LogLine& line) {
+  const int64_t t = clock_.Nanoseconds(line.stamp);
+  if (now_ - t > kAnotherRun && !closing_) {
+    const int64_t before = now_;
+    now_ = t;
+    AnotherProcess(before);
+  }
+  now_ = std::max(now_, t);
+  return t;
+}
+
+// The log goes on with another run: no memory of the one before is left.
+void XlaLogImporter::Impl::AnotherProcess(int64_t t) {
+  CloseAll();
+  backings_->EndAll(t);
+  threads_.clear();
+  last_thread_ = nullptr;
+  torn_table_ = nullptr;
+  ++runs_;
+  for (auto& [device, count] : registered_) {
+    count = std::min(count, runs_);
+  }
+}
+
+Thread& XlaLogImporter::Impl::ThreadOf(uint64_t id) {
+  if (last_thread_ != nullptr && last_thread_id_ == id) {
+    return *last_thread_;
+  }
+  if (threads_.size() >= kMostThreads) {
+    std::erase_if(threads_, [](const auto& entry) { return !entry.second.execution.open; });
+    torn_table_ = nullptr;
+  }
+  last_thread_id_ = id;
+  last_thread_ = &threads_[id];
+  return *last_thread_;
+}
+
+// What may stand behind an entry: nothing, or another entry whose line feed got lost.
+bool XlaLogImporter::Impl::AtEndOrGlued(const Scanner& scan) {
+  if (scan.AtEnd()) {
+    return true;
+  }
+  const size_t prefix = FindLogPrefix(scan.rest(), 0);
+  if (prefix != 0) {
+    return false;
+  }
+  glued_ = scan.rest();
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnAllocated(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  AllocatedLine allocated;
+  uint64_t device = 0;
+  if (!scan.Pointer(allocated.address) || !scan.Skip(" (") || !scan.Decimal(allocated.size) ||
+      !scan.Skip("B) on device ordinal ") || !scan.Decimal(device) || device > 65535 || !AtEndOrGlued(scan) ||
+      allocated.size > (uint64_t{1} << 48)) {
+    return false;
+  }
+  if (allocated.address == 0 || allocated.size == 0) {
+    return true;
+  }
+  // Until 0.10.2 the file had this name, and memory that is handed out again has a line of its own.
+  const bool fresh = line.file == "vmm_device_address_allocator.cc";
+  reuse_lines_ = reuse_lines_ || fresh;
+  backings_->Allocated(static_cast<int32_t>(device), allocated.address, allocated.size, fresh, Time(line));
+  Thread& thread = ThreadOf(line.thread);
+  if (thread.allocated.size() >= kMostAllocatedLines) {
+    thread.allocated.erase(thread.allocated.begin(), thread.allocated.begin() + kMostAllocatedLines / 2);
+  }
+  thread.allocated.push_back(allocated);
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnReused(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  AllocatedLine allocated;
+  uint64_t original = 0;
+  uint64_t rounded = 0;
+  uint64_t device = 0;
+  if (!scan.Pointer(allocated.address) || !scan.Skip(" original_size=") || !scan.Decimal(original) ||
+      !scan.Skip("B new_size=") || !scan.Decimal(allocated.size) || !scan.Skip("B rounded_size=") ||
+      !scan.Decimal(rounded) || !scan.Skip("B device=") || !scan.Decimal(device) || device > 65535 ||
+      !AtEndOrGlued(scan) || allocated.size > (uint64_t{1} << 48)) {
+    return false;
+  }
+  if (allocated.address == 0 || allocated.size == 0) {
+    return true;
+  }
+  reuse_lines_ = true;
+  backings_->Allocated(static_cast<int32_t>(device), allocated.address, allocated.size, false, Time(line));
+  ThreadOf(line.thread).allocated.push_back(allocated);
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnFreed(const LogLine& line, std::string_view rest, bool completed) {
+  Scanner scan(rest);
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint64_t device = 0;
+  if (!scan.Pointer(address) || !scan.Skip(" (size=") || !scan.Decimal(size) || !scan.Skip("B) on device ordinal ") ||
+      !scan.Decimal(device) || device > 65535 || !AtEndOrGlued(scan)) {
+    return false;
+  }
+  const int64_t t = Time(line);
+  if (completed) {
+    reuse_lines_ = true;
+    backings_->Completed(static_cast<int32_t>(device), address, t);
+  } else {
+    backings_->Freed(static_cast<int32_t>(device), address, t);
+  }
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnRunStart(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  std::string_view module;
+  std::string_view device;
+  if (!scan.Until(", device=", module) || module.empty() || !scan.Until(", run_id=", device)) {
+    return false;
+  }
+  Time(line);
+  Thread& thread = ThreadOf(line.thread);
+  Close(thread);
+  thread.module = module;
+  thread.run_device = DeviceNumber(device);
+  thread.allocated.clear();
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnTable(const LogLine& line, std::string_view rest) {
+  const int64_t t = Time(line);
+  Thread& thread = ThreadOf(line.thread);
+  if (thread.execution.open && thread.execution.has_table) {
+    Close(thread);
+  }
+  Execution& execution = Open(thread, line);
+  std::string_view table = rest;
+  if (!table.ends_with(" B)")) {
+    // Cut by the logger, or torn by another writer whose entry stands in the middle of the line.
+    const size_t prefix = FindLogPrefix(table, 0);
+    if (prefix != std::string_view::npos) {
+      glued_ = table.substr(prefix);
+      table = table.substr(0, prefix);
+      torn_table_ = &thread;
+      ++torn_;
+    }
+  }
+  execution.has_table = true;
+  execution.table.assign(table);
+  execution.t = t;
+  if (!thread.module.empty()) {
+    execution.module.swap(thread.module);
+    thread.module.clear();
+  }
+  if (execution.device < 0) {
+    execution.device = thread.run_device;
+  }
+  execution.allocated.swap(thread.allocated);
+  thread.allocated.clear();
+  ++tables_;
+  return true;
+}
+
+Execution& XlaLogImporter::Impl::Open(Thread& thread, const LogLine& line) {
+  Execution& execution = thread.execution;
+  if (!execution.open) {
+    execution.open = true;
+    execution.t = now_;
+  }
+  if (line.device >= 0) {
+    execution.device = line.device;
+  }
+  return execution;
+}
+
+bool XlaLogImporter::Impl::OnModule(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  std::string_view module;
+  if (!scan.Word(module)) {
+    return false;
+  }
+  Time(line);
+  Execution& execution = Open(ThreadOf(line.thread), line);
+  if (execution.module != module) {
+    execution.module = module;
+  }
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnRemapModule(const LogLine& line, std::string_view rest) {
+  Execution& execution = ThreadOf(line.thread).execution;
+  if (rest.find("profiling execution") == std::string_view::npos && rest.find("profile") == std::string_view::npos) {
+    execution.remapped = true;
+  }
+  return execution.open ? OnModule(line, rest) : true;
+}
+
+bool XlaLogImporter::Impl::OnChanged(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  std::string_view module;
+  if (!scan.Until(" executions: [", module) || module.empty()) {
+    return false;
+  }
+  Time(line);
+  Execution& execution = Open(ThreadOf(line.thread), line);
+  execution.module = module;
+  changed_lines_ = true;
+  execution.has_changed = true;
+  execution.changed.clear();
+  execution.changed_cut = !ReadChanged(scan.rest(), execution.changed) && !execution.changed.empty();
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnEnd(const LogLine& line, std::string_view) {
+  Time(line);
+  Close(ThreadOf(line.thread));
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnCommandBuffer(const LogLine& line, std::string_view rest, std::string_view kind) {
+  Scanner scan(rest);
+  std::string_view device;
+  uint64_t us = 0;
+  uint64_t commands = 0;
+  if (kind == Name(CallKind::kCapture) && scan.rest().find(" in ") != std::string_view::npos) {
+    scan.Until(" in ", device);
+  }
+  if (!scan.Decimal(us) || us > 1'000'000'000'000 || !scan.SkipPast("num_commands=") || !scan.Decimal(commands) ||
+      commands > UINT32_MAX) {
+    return false;
+  }
+  Execution& execution = ThreadOf(line.thread).execution;
+  if (execution.open) {
+    execution.timings.push_back({std::string(kind), static_cast<int64_t>(us) * 1000, commands});
+    if (kind == Name(CallKind::kCapture)) {
+      execution.commands += static_cast<uint32_t>(commands);
+    }
+  }
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnReserved(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  uint64_t address = 0;
+  uint64_t size = 0;
+  if ((!scan.SkipPast(" VA: ") && !scan.SkipPast(" VA=")) || !scan.Pointer(address) || !scan.SkipPast("total_size") ||
+      (!scan.Skip(": ") && !scan.Skip("=")) || !scan.Decimal(size)) {
+    return false;
+  }
+  Time(line);
+  backings_->Reserved(std::max(line.device, 0), address, size);
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnMapping(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  TableEntry entry;
+  uint64_t index = 0;
+  if (!scan.Decimal(index) || index > UINT32_MAX - 2 || !scan.Skip(" physical: ") || !scan.Pointer(entry.address) ||
+      !scan.SkipPast(" size: ") || !scan.Decimal(entry.size) || entry.size > (uint64_t{1} << 48)) {
+    return false;
+  }
+  entry.index = static_cast<uint32_t>(index);
+  Time(line);
+  Execution& execution = Open(ThreadOf(line.thread), line);
+  execution.remapped = true;
+  if (execution.mapped.empty() || execution.mapped.back().index < entry.index) {
+    execution.mapped.push_back(entry);
+  }
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnRemapTiming(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  uint64_t slices = 0;
+  uint64_t changed = 0;
+  uint64_t unmap = 0;
+  uint64_t map = 0;
+  uint64_t access = 0;
+  if (!scan.Decimal(slices) || !scan.Skip(" changed=") || !scan.Decimal(changed) || !scan.SkipPast(" unmap_us=") ||
+      !scan.Decimal(unmap) || !scan.Skip(" map_us=") || !scan.Decimal(map) || !scan.Skip(" setaccess_us=") ||
+      !scan.Decimal(access) || std::max({unmap, map, access}) > 1'000'000'000'000) {
+    return false;
+  }
+  Execution& execution = ThreadOf(line.thread).execution;
+  if (execution.open) {
+    auto add = [&](CallKind kind, uint64_t us, uint64_t count) {
+      execution.timings.push_back({std::string(Name(kind)), static_cast<int64_t>(us) * 1000, count});
+    };
+    add(CallKind::kUnmap, unmap, changed);
+    add(CallKind::kMap, map, changed);
+    add(CallKind::kSetAccess, access, slices);
+  }
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnSyncTiming(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  uint64_t sync = 0;
+  uint64_t remap = 0;
+  if (!scan.Skip("sync_us=") || !scan.Decimal(sync) || !scan.Skip(" remap_us=") || !scan.Decimal(remap) ||
+      std::max(sync, remap) > 1'000'000'000'000) {
+    return false;
+  }
+  Execution& execution = ThreadOf(line.thread).execution;
+  if (execution.open) {
+    execution.timings.push_back({std::string(Name(CallKind::kWait)), static_cast<int64_t>(sync) * 1000, 1});
+    execution.timings.push_back({"remap", static_cast<int64_t>(remap) * 1000, 1});
+  }
+  return true;
+}
+
+bool XlaLogImporter::Impl::OnStep(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  uint64_t step = 0;
+  if (!scan.Decimal(step) || !scan.Skip(",")) {
+    return false;
+  }
+  if (writer_->steps() > 0) {
+    writer_->Mark({fmt::format("completed step {}", step), line.stamp.empty() ? now_ : Time(line)});
+  }
+  return true;
+}
+
+// --- Executions ----------------------------------------------------------------------------------------------------
+
+void XlaLogImporter::Impl::CloseAll() {
+  if (closing_) {
+    return;
+  }
+  for (auto& [id, thread] : threads_) {
+    if (!thread.execution.module.empty()) {
+      Close(thread);
+    }
+  }
+}
+
+void XlaLogImporter::Impl::CountModule(const std::string& module) {
+  const auto found = modules_.find(module);
+  if (found != modules_.end()) {
+    ++found->second;
+  } else if (modules_.size() < kMostModuleNames) {
+    modules_.emplace(module, 1);
+  }
+}
+
+void XlaLogImporter::Impl::Close(Thread& thread) {
+  Execution& execution = thread.execution;
+  if (!execution.open) {
+    return;
+  }
+  execution.open = false;
+  if (torn_table_ == &thread) {
+    torn_table_ = nullptr;
+  }
+  if (!execution.has_table) {
+    execution.allocated.swap(thread.allocated);
+  }
+  thread.allocated.clear();
+  built_since_execution_ = 0;
+  if (execution.module.empty()) {
+    nameless_ += execution.has_table ? 1 : 0;
+  } else {
+    CountModule(execution.module);
+    const bool wanted = (!options_.wants_module || options_.wants_module(execution.module)) &&
+                        (!options_.device || *options_.device == std::max(execution.device, 0));
+    if (wanted) {
+      closing_ = true;
+      if (Program* program = Find(execution)) {
+        cut_tables_ += execution.has_table && program->table().cut() ? 1 : 0;
+        uncompleted_tables_ += execution.has_table && program->table().cut() && !program->assigned() ? 1 : 0;
+        program->WriteStep(execution, changed_lines_, *backings_, *writer_, hidden_);
+      }
+      closing_ = false;
+    }
+  }
+  execution.Clear();
+}
+
+Program* XlaLogImporter::Impl::Find(Execution& execution) {
+  if (!execution.has_table && !execution.mapped.empty()) {
+    execution.table = TableOfMapped(execution.mapped);
+  }
+  std::vector<uint32_t>& candidates = by_module_[{std::max(execution.device, 0), execution.module}];
+  if (execution.table.empty() && candidates.size() > 1) {
+    ++without_table_;  // nothing tells which of them it was
+    return nullptr;
+  }
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (programs_[candidates[i]].Take(execution, granularity_)) {
+      std::rotate(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(i),
+                  candidates.begin() + static_cast<ptrdiff_t>(i) + 1);
+      return &programs_[candidates.front()];
+    }
+  }
+  return Declare(execution, candidates);
+}
+
+Program* XlaLogImporter::Impl::Declare(const Execution& execution, std::vector<uint32_t>& candidates) {
+  const Assignment* assignment = nullptr;
+  for (size_t i = 0; i < options_.assignments.size() && assignment == nullptr; ++i) {
+    if (Program::Fits(options_.assignments[i], execution, granularity_)) {
+      assignment = &options_.assignments[i];
+      fitted_[i] = true;
+    }
+  }
+  if (execution.table.empty() && assignment == nullptr) {
+    ++without_table_;
+    return nullptr;
+  }
+  const uint32_t commands = execution.commands != 0 ? execution.commands : prologue_.CommandsOf(execution.module);
+  Program program(static_cast<uint32_t>(programs_.size()), execution, assignment, commands);
+  if (program.slots() == 0) {
+    without_table_ += execution.has_table ? 0 : 1;
+    torn_ += execution.has_table && !program.has_table() ? 1 : 0;
+    return nullptr;
+  }
+  candidates.insert(candidates.begin(), program.id());
+  programs_.push_back(std::move(program));
+  return &programs_.back();
+}
+
+// --- The end -------------------------------------------------------------------------------------------------------
+
+std::string XlaLogImporter::Impl::ModulesSeen() const {
+  std::vector<std::pair<uint64_t, std::string>> most;
+  for (const auto& [module, steps] : modules_) {
+    most.emplace_back(steps, module);
+  }
+  std::sort(most.begin(), most.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  std::string text;
+  for (size_t i = 0; i < most.size() && i < kModulesInMessage; ++i) {
+    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", most[i].second, most[i].first);
+  }
+  return most.size() > kModulesInMessage ? text + fmt::format(" and {} more", most.size() - kModulesInMessage) : text;
+}
+
+Status XlaLogImporter::Impl::WhyNoTrace() const {
+  auto refuse = [](std::string why) -> Status { return Fail(ErrorCode::kInput, std::move(why)); };
+  if (lines_ == 0) {
+    return refuse("the log is empty");
+  }
+  if (xla_lines_ == 0) {
+    return refuse(
+        prologue_.any_log_line()
+            ? "no line of this log is one that XLA prints about executions or memory: it ends before the first step, "
+              "or "
+              "TF_CPP_MIN_LOG_LEVEL=0 and TF_CPP_VMODULE=se_gpu_pjrt_client=3,gpu_executable=5 were not set when the "
+              "process started"
+            : "this is not a log of XLA: no line of it begins as XLA's log lines do");
+  }
+  const std::string ending = built_since_execution_ == 0
+                                 ? ""
+                                 : fmt::format(
+                                       "; it ends while XLA was still compiling (module {} was built and never ran),"
+                                       " so the process was probably killed during start-up",
+                                       built_);
+  if (steps() == 0 && tables_ == 0 && without_table_ > 0) {
+    return refuse(fmt::format(
+        "the log has no address tables (lines with 'Buffer allocations: Buffer 0 -> ...'); they come with "
+        "se_gpu_pjrt_client=3 in TF_CPP_VMODULE{}. Executions seen: {}{}",
+        options_.assignments.empty() ? "; without them, --assignment with the module's buffer assignment is needed"
+                                     : "",
+        ModulesSeen(), ending));
+  }
+  if (steps() == 0 && nameless_ > 0 && modules_.empty()) {
+    return refuse(
+        fmt::format("the log has {} but no line that names their module; those come with gpu_executable=1 or "
+                    "pjrt_stream_executor_client=1 in TF_CPP_VMODULE",
+                    Plural(nameless_, "address table")));
+  }
+  if (steps() == 0 && modules_.empty()) {
+    return refuse(fmt::format("the log ends early: no program runs in it{}", ending));
+  }
+  if (steps() == 0) {
+    const std::string device = options_.device ? fmt::format(" on device {}", *options_.device) : "";
+    const std::string module =
+        options_.wanted_modules.empty() ? "" : fmt::format(" of a module that matches '{}'", options_.wanted_modules);
+    return refuse(
+        fmt::format("the log has no step{}{}; the modules that ran are {}{}", module, device, ModulesSeen(), ending));
+  }
+  for (size_t i = 0; i < fitted_.size(); ++i) {
+    if (!fitted_[i]) {
+      return refuse(
+          fmt::format("the assignment {} belongs to another module: its {} allocations fit no address table of the "
+                      "modules {}; the modules "
+                      "that ran are {}{}",
+                      options_.assignments[i].name, options_.assignments[i].allocations.size(),
+                      options_.wanted_modules.empty() ? "in this log" : "that match '" + options_.wanted_modules + "'",
+                      ModulesSeen(), ending));
+    }
+  }
+  if (!ending.empty() && !options_.partial && options_.wanted_modules.empty()) {
+    return refuse(
+        fmt::format("the log ends early{}. --partial takes the {} that it has", ending, Plural(steps(), "step")));
+  }
+  return {};
+}
+
+TraceEnd XlaLogImporter::Impl::End() const {
+  TraceEnd end;
+  end.identity = reuse_lines_ && prologue_.vmm() && torn_ == 0 && backings_->found() == 0 &&
+                         hidden_.without_address + hidden_.assumed_unchanged == 0
+                     ? TraceIdentity::kBacking
+                     : TraceIdentity::kAddress;
+  end.starts_mid_life = prologue_.vmm() && !clients_ && backings_->found() > 0;
+  end.lost_events = torn_ + nameless_ + without_table_ + uncompleted_tables_ + backings_->unknown_frees() +
+                    hidden_.without_address + hidden_.assumed_unchanged;
+  JsonWriter counts;
+  counts.BeginObject();
+  auto add = [&](std::string_view key, uint64_t count) { counts.Key(key).UInt(count); };
+  add("lines", lines_);
+  add("runs", runs_);
+  add("address_tables", tables_);
+  add("cut_tables", cut_tables_);
+  add("cut_tables_without_assignment", uncompleted_tables_);
+  add("hidden_recovered", hidden_.recovered);
+  add("hidden_without_address", hidden_.without_address);
+  add("hidden_assumed_unchanged", hidden_.assumed_unchanged);
+  add("misaligned_allocations", hidden_.misaligned);
+  add("tables_without_module", nameless_);
+  add("executions_without_table", without_table_);
+  add("torn_lines", torn_);
+  add("unknown_frees", backings_->unknown_frees());
+  add("missing_frees", backings_->missing_frees());
+  add("found_without_allocation", backings_->found());
+  add("copy_protected_outputs", copy_protected_);
+  counts.EndObject();
+  end.counts_json = counts.TakeText();
+  return end;
+}
+
+std::vector<std::string> XlaLogImporter::Impl::Notes() const {
+  std::vector<std::string> notes;
+  auto note = [&](uint64_t count, std::string text) {
+    if (count > 0) {
+      notes.push_back(std::move(text));
+    }
+  };
+  const bool unassigned =
+      std::any_of(programs_.begin(), programs_.end(), [](const Program& p) { return !p.assigned(); });
+  note(options_.assignments.empty() && unassigned,
+       "no assignment was given: kinds of slots are unknown, and every allocation with an address is a slot");
+  note(prologue_.vmm() && options_.granularity == 0 && !prologue_.granularity_said(),
+       fmt::format("the log does not say the granularity; {} bytes fit its addresses (--granularity sets another)",
+                   granularity_));
+  note(cut_tables_, fmt::format("{} were cut by the logger at 15,000 bytes", Plural(cut_tables_, "address table")));
+  note(uncompleted_tables_,
+       fmt::format("{} of them have no assignment that says what is missing: only the slots shown were captured",
+                   uncompleted_tables_));
+  note(hidden_.recovered,
+       fmt::format("{} of hidden slots came from allocator or mapping lines", Plural(hidden_.recovered, "binding")));
+  note(hidden_.without_address, fmt::format("{} to hidden slots tell no address: they count as new memory",
+                                            Plural(hidden_.without_address, "change")));
+  note(hidden_.assumed_unchanged, fmt::format("{} of hidden slots are taken as unchanged, which nothing proves",
+                                              Plural(hidden_.assumed_unchanged, "binding")));
+  note(hidden_.misaligned, fmt::format("the allocator lines of {} do not fit the assignment and were not used",
+                                       Plural(hidden_.misaligned, "execution")));
+  note(nameless_, fmt::format("{} belong to no module that the log names; gpu_executable=1 or "
+                              "pjrt_stream_executor_client=1 in TF_CPP_VMODULE bring the names",
+                              Plural(nameless_, "address table")));
+  note(without_table_, fmt::format("{} without address table were left out", Plural(without_table_, "execution")));
+  note(torn_, fmt::format("{} torn by other output could not be read in full", Plural(torn_, "line")));
+  note(backings_->unknown_frees(), fmt::format("{} of memory that the log never shows allocated were left out",
+                                               Plural(backings_->unknown_frees(), "free")));
+  note(copy_protected_,
+       fmt::format("{} were given a fresh buffer after their table was printed: which ones, the log does "
+                   "not say",
+                   Plural(copy_protected_, "output")));
+  note(runs_ > 1 ? runs_ : 0,
+       fmt::format("the log holds {} one after another; their steps continue", Plural(runs_, "run")));
+  return notes;
+}
+
+Result<ImportReport> XlaLogImporter::Impl::Finish() {
+  if (!started_) {
+    if (lines_ == 0 || !prologue_.any_log_line()) {
+      REMAPLAB_TRY(WhyNoTrace());
+    }
+    REMAPLAB_TRY(Start());
+  }
+  for (auto& [id, thread] : threads_) {
+    Close(thread);
+  }
+  REMAPLAB_TRY(WhyNoTrace());
+  const TraceEnd end = End();
+  REMAPLAB_TRY(writer_->Finish(end));
+  ImportReport report;
+  report.steps = writer_->steps();
+  report.granularity = granularity_;
+  report.identity = end.identity;
+  report.lost_events = end.lost_events;
+  report.notes = Notes();
+  for (const Program& program : programs_) {
+    report.programs.push_back(
+        {program.id(), program.module(), program.device(), program.slots(), program.steps(), program.assigned()});
+  }
+  return report;
+}
+
+XlaLogImporter::XlaLogImporter(XlaLogOptions options, OpenWriter open)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(open))) {}
+XlaLogImporter::XlaLogImporter(XlaLogImporter&&) noexcept = default;
+XlaLogImporter::~XlaLogImporter() = default;
+
+Status XlaLogImporter::Line(std::string_view line) { return impl_->Line(line); }
+uint64_t XlaLogImporter::steps() const { return impl_->steps(); }
+Result<ImportReport> XlaLogImporter::Finish() { return impl_->Finish(); }
+
+}  // namespace remaplab::xla
