@@ -11,8 +11,6 @@ namespace {
 
 constexpr size_t kExactRankTestLimit = 20;
 
-uint64_t RotateLeft(uint64_t value, int bits) { return value << bits | value >> (64 - bits); }
-
 int64_t LowerMedianOfSorted(std::span<const int64_t> sorted, size_t begin, size_t end) {
   return sorted[begin + (end - begin - 1) / 2];
 }
@@ -87,46 +85,6 @@ double Percentile(std::span<const double> sorted, double fraction) {
 }
 
 }  // namespace
-
-Random::Random(uint64_t seed) {
-  for (uint64_t& word : state_) {
-    seed += 0x9e3779b97f4a7c15;
-    uint64_t mixed = seed;
-    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
-    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
-    word = mixed ^ mixed >> 31;
-  }
-}
-
-uint64_t Random::Next() {
-  const uint64_t result = RotateLeft(state_[1] * 5, 7) * 9;
-  const uint64_t shifted = state_[1] << 17;
-  state_[2] ^= state_[0];
-  state_[3] ^= state_[1];
-  state_[1] ^= state_[2];
-  state_[0] ^= state_[3];
-  state_[2] ^= shifted;
-  state_[3] = RotateLeft(state_[3], 45);
-  return result;
-}
-
-uint64_t Random::Below(uint64_t limit) {
-  // Values from the incomplete last round of `limit` are drawn again.
-  const uint64_t rest = (std::numeric_limits<uint64_t>::max() % limit + 1) % limit;
-  while (true) {
-    const uint64_t value = Next();
-    if (value <= std::numeric_limits<uint64_t>::max() - rest) {
-      return value % limit;
-    }
-  }
-}
-
-double Random::Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
-
-double Random::Normal() {
-  const double radius = std::sqrt(-2 * std::log(1 - Unit()));
-  return radius * std::cos(2 * std::numbers::pi * Unit());
-}
 
 Distribution Summarize(std::span<const int64_t> values, uint64_t warmup) {
   const std::span<const int64_t> kept = values.subspan(std::min<uint64_t>(warmup, values.size()));

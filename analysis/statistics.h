@@ -1,5 +1,5 @@
 // The statistics behind compare, gate and history: medians, a seeded bootstrap, a rank test, Holm's correction, change
-// points. The generator is our own, so that a stored seed gives the same interval on every machine.
+// points. Seeds go to base/random.h, so that a stored seed gives the same interval on every machine.
 #pragma once
 
 #include <cstdint>
@@ -7,24 +7,9 @@
 #include <vector>
 
 #include "analysis/rows.h"
+#include "base/random.h"
 
 namespace remaplab {
-
-// xoshiro256** seeded by SplitMix64.
-class Random {
- public:
-  explicit Random(uint64_t seed);
-  uint64_t Next();
-  // Uniform in [0, limit), without the bias of a plain modulo. limit > 0.
-  uint64_t Below(uint64_t limit);
-  // Uniform in [0, 1).
-  double Unit();
-  // Standard normal (Box-Muller).
-  double Normal();
-
- private:
-  uint64_t state_[4];
-};
 
 // Integers as definitions.md section 3 wants them: lower middle, nearest rank. Leaves out the first `warmup` values.
 // All zero when none is left.

@@ -141,8 +141,9 @@ Result<Ratio> ParseRatio(std::string_view text, std::string_view what) {
   if (slash != std::string_view::npos) {
     REMAPLAB_ASSIGN(ratio.denominator, ParseUInt(text.substr(slash + 1), what));
   }
-  if (ratio.numerator == 0 || ratio.denominator == 0) {
-    return Refuse(text, what, "a positive ratio such as 1/8");
+  constexpr uint64_t kMost = 1u << 20;
+  if (ratio.numerator == 0 || ratio.denominator == 0 || ratio.numerator > kMost || ratio.denominator > kMost) {
+    return Refuse(text, what, "a positive ratio such as 1/8, of numbers up to 1048576");
   }
   return ratio;
 }

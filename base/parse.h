@@ -23,7 +23,7 @@ Result<int64_t> ParseDuration(std::string_view text, std::string_view what);
 // A switch as people write it: 1/0, true/false, on/off, yes/no in any case. Empty means unset: `unset` is returned.
 Result<bool> ParseSwitch(std::string_view text, bool unset, std::string_view what);
 
-// A positive ratio "a/b", or a plain whole number.
+// A positive ratio "a/b", or a plain whole number; both at most 2^20.
 struct Ratio {
   uint64_t numerator = 1;
   uint64_t denominator = 1;

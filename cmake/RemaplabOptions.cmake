@@ -11,7 +11,8 @@ endif()
 
 add_library(remaplab_options INTERFACE)
 target_include_directories(remaplab_options INTERFACE "${PROJECT_SOURCE_DIR}")
-target_compile_options(remaplab_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+target_compile_options(remaplab_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+                                                 -Wno-missing-field-initializers)
 if(REMAPLAB_DEVELOPER)
   target_compile_options(remaplab_options INTERFACE -Werror)
 endif()

@@ -354,9 +354,9 @@ void RemapSession::BackingFreed(BackingId backing) {
     uses_.resize(backing + 1);
   }
   BackingUse& use = uses_[backing];
-  retained_now_ += use.mappings > 0 && !use.freed ? use.mapped_size : 0;
+  memory_.retained_now += use.mappings > 0 && !use.freed ? use.mapped_size : 0;
   use.freed = true;
-  memory_.retained_bytes = std::max(memory_.retained_bytes, retained_now_);
+  memory_.retained_bytes = std::max(memory_.retained_bytes, memory_.retained_now);
 }
 
 Status RemapSession::Teardown() {
@@ -677,7 +677,7 @@ void RemapSession::NoteUnmapped(uint32_t slot, MappedSet& set) {
   --set.mapped_count;
   BackingUse& use = uses_[backing];
   if (--use.mappings == 0 && use.freed) {
-    retained_now_ -= use.mapped_size;
+    memory_.retained_now -= use.mapped_size;
   }
   UpdateStaleness(slot, set);
 }

@@ -67,6 +67,7 @@ struct SessionMemory {
   uint64_t peak_reserved = 0;    // over all reservations at once
   uint64_t shadow_bytes = 0;     // peak
   uint64_t retained_bytes = 0;   // peak of memory that was freed and a mapping still holds
+  uint64_t retained_now = 0;     // of that, what is held at the moment
   uint64_t command_buffers = 0;  // peak number alive
 };
 
@@ -96,6 +97,10 @@ class RemapSession {
   Status Teardown();
 
   const ProgramSpec& program() const { return program_; }
+  // The slot table of the next step: that of Redeclare, if any.
+  const ProgramSpec& upcoming_program() const { return next_program_ ? *next_program_ : program_; }
+  // Slots whose backing differed from the previous step's in the last step, ascending.
+  std::span<const uint32_t> changed() const { return changed_; }
   const Strategy& strategy() const { return strategy_; }
   const SessionCounters& counters() const { return counters_; }
   const SessionMemory& memory() const { return memory_; }
@@ -189,7 +194,6 @@ class RemapSession {
   };
   std::vector<BackingUse> uses_;  // by backing
 
-  uint64_t retained_now_ = 0;
   uint64_t reserved_now_ = 0;
   uint64_t shadow_now_ = 0;
   uint64_t command_buffers_now_ = 0;

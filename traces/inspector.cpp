@@ -45,7 +45,7 @@ class Inspector {
     info_.granularity = granularity > 0 ? granularity : std::max<uint64_t>(1, trace.header.granularity);
   }
 
-  TraceInfo Inspect() {
+  TraceSummary Inspect() {
     CountEvents();
     for (size_t step = 0; step < trace_.steps(); ++step) {
       Step(step);
@@ -62,7 +62,7 @@ class Inspector {
 
  private:
   struct Program {
-    ProgramInfo info;
+    ProgramSummary info;
     std::vector<uint64_t> changed;  // per step that follows another one
     std::vector<int64_t> durations;
     size_t shown = 0;  // the declaration whose slots are shown
@@ -141,7 +141,7 @@ class Inspector {
   }
 
   void Finish(Program& program) {
-    ProgramInfo& info = program.info;
+    ProgramSummary& info = program.info;
     const TraceProgram& declared = trace_.programs[program.shown];
     info.id = declared.id;
     info.module = declared.module;
@@ -164,7 +164,7 @@ class Inspector {
     Slots(declared, movements_[program.shown], info);
   }
 
-  void Slots(const TraceProgram& declared, const Movement& movement, ProgramInfo& info) const {
+  void Slots(const TraceProgram& declared, const Movement& movement, ProgramSummary& info) const {
     for (size_t i = 0; i < declared.slots.size(); ++i) {
       const TraceSlot& slot = declared.slots[i];
       const uint64_t changes = movement.stepped ? movement.changes[i] : 0;
@@ -184,13 +184,13 @@ class Inspector {
   }
 
   const Trace& trace_;
-  TraceInfo info_;
+  TraceSummary info_;
   std::vector<Movement> movements_;  // by declaration
   std::map<uint32_t, Program> programs_;
 };
 
 }  // namespace
 
-TraceInfo InspectTrace(const Trace& trace, uint64_t granularity) { return Inspector(trace, granularity).Inspect(); }
+TraceSummary InspectTrace(const Trace& trace, uint64_t granularity) { return Inspector(trace, granularity).Inspect(); }
 
 }  // namespace remaplab

@@ -39,7 +39,7 @@ struct SlotMovement {
 };
 
 // One program id: all its declarations together. Slots are those of its last declaration that has steps.
-struct ProgramInfo {
+struct ProgramSummary {
   uint32_t id = 0;
   std::string module;
   int32_t device = 0;
@@ -71,17 +71,17 @@ struct TimingInfo {
   uint64_t count = 0;  // sum, likewise
 };
 
-struct TraceInfo {
+struct TraceSummary {
   uint64_t granularity = 1;          // what bytes_mapped was rounded to; 1 when nobody said
   std::array<uint64_t, 8> events{};  // by TraceEventType
   uint64_t backings = 0;
-  uint64_t reused_allocs = 0;         // allocs that handed out kept memory again
-  uint64_t unknown_addresses = 0;     // backings
-  std::vector<ProgramInfo> programs;  // by id
-  std::vector<TimingInfo> timings;    // by kind
+  uint64_t reused_allocs = 0;            // allocs that handed out kept memory again
+  uint64_t unknown_addresses = 0;        // backings
+  std::vector<ProgramSummary> programs;  // by id
+  std::vector<TimingInfo> timings;       // by kind
 };
 
 // `granularity` 0: the trace's own.
-TraceInfo InspectTrace(const Trace& trace, uint64_t granularity = 0);
+TraceSummary InspectTrace(const Trace& trace, uint64_t granularity = 0);
 
 }  // namespace remaplab

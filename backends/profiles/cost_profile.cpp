@@ -279,7 +279,9 @@ std::span<const CostProfile> BuiltinCostProfiles() {
   return profiles;
 }
 
-Result<CostProfile> LoadCostProfile(std::string_view name_or_path) {
+namespace {
+
+Result<CostProfile> FindCostProfile(std::string_view name_or_path) {
   std::vector<std::string_view> names;
   for (const CostProfile& profile : BuiltinCostProfiles()) {
     if (profile.name == name_or_path) {
@@ -295,6 +297,16 @@ Result<CostProfile> LoadCostProfile(std::string_view name_or_path) {
   }
   REMAPLAB_ASSIGN(const std::string text, ReadFile(path));
   return ParseCostProfile(text, path);
+}
+
+}  // namespace
+
+Result<CostProfile> LoadCostProfile(std::string_view name_or_path, std::span<const std::string> what_if) {
+  REMAPLAB_ASSIGN(CostProfile profile, FindCostProfile(name_or_path));
+  for (const std::string& assignment : what_if) {
+    REMAPLAB_TRY(ApplyWhatIf(profile, assignment));
+  }
+  return profile;
 }
 
 std::string CostProfileToJson(const CostProfile& profile) {

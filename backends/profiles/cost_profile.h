@@ -95,9 +95,9 @@ struct CostProfile {
 // The profiles in the binary, by name.
 std::span<const CostProfile> BuiltinCostProfiles();
 
-// A built-in profile by name, or the file of that path. Errors: kUsage with the known names when it is neither, kIo,
-// kInput with the offending key.
-Result<CostProfile> LoadCostProfile(std::string_view name_or_path);
+// A built-in profile by name, or the file of that path, with overrides as for ApplyWhatIf. Errors: kUsage with the known
+// names when it is neither, kIo, kInput with the offending key.
+Result<CostProfile> LoadCostProfile(std::string_view name_or_path, std::span<const std::string> what_if = {});
 // `what` names the text in messages.
 Result<CostProfile> ParseCostProfile(std::string_view json, std::string_view what);
 // The text of a profile file; parsing it again gives the same profile.

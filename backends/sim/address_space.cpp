@@ -104,7 +104,7 @@ AddressSpace::AddressSpace(const DriverProfile& profile, uint32_t devices)
       next_own_(kOwnBase) {}
 
 Result<bool> AddressSpace::Judge(Misuse misuse, CallKind kind, Range range) const {
-  const Verdict verdict = profile_.On(misuse);
+  const DriverVerdict verdict = profile_.On(misuse);
   const auto describe = [&] {
     return fmt::format("{} of [{:#x}, +{}): {}", Name(kind), range.at, range.size, Explain(misuse));
   };

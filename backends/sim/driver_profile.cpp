@@ -8,25 +8,25 @@
 namespace remaplab {
 namespace {
 
-constexpr Verdict kDoes{VerdictKind::kDoes};
-constexpr Verdict kSilent{VerdictKind::kSilent};
-constexpr Verdict kCrash{VerdictKind::kCrashes};
-constexpr Verdict kNobodyKnows{VerdictKind::kUnknown};
-constexpr Verdict kError{VerdictKind::kRefuses};
-constexpr Verdict Code(uint16_t code) { return {VerdictKind::kRefuses, code}; }
-constexpr Verdict With(Verdict verdict, Effect effect) {
+constexpr DriverVerdict kDoes{VerdictKind::kDoes};
+constexpr DriverVerdict kSilent{VerdictKind::kSilent};
+constexpr DriverVerdict kCrash{VerdictKind::kCrashes};
+constexpr DriverVerdict kNobodyKnows{VerdictKind::kUnknown};
+constexpr DriverVerdict kError{VerdictKind::kRefuses};
+constexpr DriverVerdict Code(uint16_t code) { return {VerdictKind::kRefuses, code}; }
+constexpr DriverVerdict With(DriverVerdict verdict, Effect effect) {
   verdict.effect = effect;
   return verdict;
 }
-constexpr Verdict kSilentLeak = With(kSilent, Effect::kLeaksReference);
-constexpr Verdict kSilentForget = With(kSilent, Effect::kForgets);
-constexpr Verdict kWholeChunk = With(kDoes, Effect::kWholeChunk);
-constexpr Verdict k999Forget = With(Code(999), Effect::kForgets);
+constexpr DriverVerdict kSilentLeak = With(kSilent, Effect::kLeaksReference);
+constexpr DriverVerdict kSilentForget = With(kSilent, Effect::kForgets);
+constexpr DriverVerdict kWholeChunk = With(kDoes, Effect::kWholeChunk);
+constexpr DriverVerdict k999Forget = With(Code(999), Effect::kForgets);
 
 struct Row {
   Misuse misuse;
   std::string_view name;
-  std::array<Verdict, 5> by_profile;  // cuda, rocm-6.1, rocm-6.2, rocm-7.1, rocm-dev
+  std::array<DriverVerdict, 5> by_profile;  // cuda, rocm-6.1, rocm-6.2, rocm-7.1, rocm-dev
 };
 
 // clang-format off
@@ -153,7 +153,7 @@ std::string_view Name(SyncModel model) {
   return "none";
 }
 
-Verdict DriverProfile::On(Misuse misuse) const {
+DriverVerdict DriverProfile::On(Misuse misuse) const {
   for (size_t i = 0; i < kProfiles.size(); ++i) {
     if (kProfiles[i].name == name) {
       return kRows[static_cast<size_t>(misuse)].by_profile[i];

@@ -70,12 +70,12 @@ enum class Effect : uint8_t {
   kWholeChunk,      // done, but to whole mappings
 };
 
-struct Verdict {
+struct DriverVerdict {
   VerdictKind kind = VerdictKind::kUnknown;
   uint16_t code = 0;  // kRefuses: the driver's error number; 0 when only "an error" is known
   Effect effect = Effect::kNone;
 
-  friend bool operator==(const Verdict&, const Verdict&) = default;
+  friend bool operator==(const DriverVerdict&, const DriverVerdict&) = default;
 };
 
 // What a call waits for by itself before it acts.
@@ -98,7 +98,7 @@ struct DriverProfile {
   SyncModel map_sync = SyncModel::kNone;
   SyncModel unmap_sync = SyncModel::kNone;
 
-  Verdict On(Misuse misuse) const;
+  DriverVerdict On(Misuse misuse) const;
 };
 
 std::span<const DriverProfile> DriverProfiles();

@@ -566,10 +566,7 @@ Result<uint64_t> SimBackend::ReadTag(const Memory& memory) {
 
 Result<std::unique_ptr<Backend>> MakeSimBackend(const BackendOptions& options) {
   REMAPLAB_ASSIGN(const DriverProfile* driver, FindDriverProfile(options.driver_profile));
-  REMAPLAB_ASSIGN(CostProfile costs, LoadCostProfile(options.cost_profile));
-  for (const std::string& what_if : options.what_if) {
-    REMAPLAB_TRY(ApplyWhatIf(costs, what_if));
-  }
+  REMAPLAB_ASSIGN(const CostProfile costs, LoadCostProfile(options.cost_profile, options.what_if));
   if (options.devices == 0 || options.devices > kMostDevices) {
     return Fail(ErrorCode::kUsage, fmt::format("sim has 1 to {} devices, not {}", kMostDevices, options.devices));
   }

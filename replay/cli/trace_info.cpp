@@ -15,20 +15,20 @@ std::string_view IdentityName(const Trace& trace) {
   return trace.end.identity == TraceIdentity::kBacking ? "backing" : "address";
 }
 
-uint64_t Events(const TraceInfo& info, TraceEventType type) { return info.events[static_cast<size_t>(type)]; }
+uint64_t Events(const TraceSummary& info, TraceEventType type) { return info.events[static_cast<size_t>(type)]; }
 
-std::string ListOf(const std::vector<ProgramInfo>& programs) {
+std::string ListOf(const std::vector<ProgramSummary>& programs) {
   std::string list;
-  for (const ProgramInfo& program : programs) {
+  for (const ProgramSummary& program : programs) {
     list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", program.id, program.module);
   }
   return list.empty() ? "none" : list;
 }
 
 // Keeps the programs that `wanted` names by id or module.
-Status Narrow(TraceInfo& info, const std::string& wanted) {
-  std::vector<ProgramInfo> kept;
-  for (const ProgramInfo& program : info.programs) {
+Status Narrow(TraceSummary& info, const std::string& wanted) {
+  std::vector<ProgramSummary> kept;
+  for (const ProgramSummary& program : info.programs) {
     if (program.module == wanted || std::to_string(program.id) == wanted) {
       kept.push_back(program);
     }
@@ -43,7 +43,7 @@ Status Narrow(TraceInfo& info, const std::string& wanted) {
 
 // ---- table ----
 
-std::string OverviewText(const std::string& path, const Trace& trace, const TraceInfo& info) {
+std::string OverviewText(const std::string& path, const Trace& trace, const TraceSummary& info) {
   std::string text = fmt::format("{}: version {}, from {}, allocator {}, granularity {}\n", path, trace.header.version,
                                  trace.header.source.empty() ? "unknown" : trace.header.source,
                                  trace.header.allocator.empty() ? "unknown" : trace.header.allocator,
@@ -76,7 +76,7 @@ std::string OverviewText(const std::string& path, const Trace& trace, const Trac
   return text;
 }
 
-Table KindTable(const ProgramInfo& program) {
+Table KindTable(const ProgramSummary& program) {
   Table table{{"kind", "size", "slots", "bytes", "changed"}, {}};
   for (size_t kind = 0; kind < kSlotKindCount; ++kind) {
     for (size_t i = 0; i < kSizeClasses.size(); ++i) {
@@ -90,7 +90,7 @@ Table KindTable(const ProgramInfo& program) {
   return table;
 }
 
-Table MoverTable(const ProgramInfo& program) {
+Table MoverTable(const ProgramSummary& program) {
   Table table{{"slot", "kind", "size", "changed", "backings"}, {}};
   for (const SlotMovement& mover : program.movers) {
     table.rows.push_back(
@@ -99,7 +99,7 @@ Table MoverTable(const ProgramInfo& program) {
   return table;
 }
 
-std::string ProgramText(const ProgramInfo& program) {
+std::string ProgramText(const ProgramSummary& program) {
   std::string text =
       fmt::format("\nprogram {}: {} on device {}{}{}\n", program.id, program.module, program.device,
                   program.commands == 0 ? "" : fmt::format(", {} commands", program.commands),
@@ -127,12 +127,12 @@ std::string ProgramText(const ProgramInfo& program) {
 
 // ---- csv ----
 
-Table ProgramTable(const TraceInfo& info) {
+Table ProgramTable(const TraceSummary& info) {
   Table table{{"program", "module", "device", "commands", "declarations", "slots", "bytes", "bytes_mapped", "steps",
                "changed_min", "changed_median", "changed_max", "changed_slot_steps", "changed_steps", "runs",
                "same_address_changes", "duration_median"},
               {}};
-  for (const ProgramInfo& program : info.programs) {
+  for (const ProgramSummary& program : info.programs) {
     table.rows.push_back({program.id, program.module, program.device, program.commands, program.declarations,
                           program.slots, program.bytes, program.bytes_mapped, program.steps, program.changed_min,
                           program.changed_median, program.changed_max, program.changed_slot_steps,
@@ -144,7 +144,7 @@ Table ProgramTable(const TraceInfo& info) {
 
 // ---- json ----
 
-void WriteProgram(JsonWriter& json, const ProgramInfo& program) {
+void WriteProgram(JsonWriter& json, const ProgramSummary& program) {
   json.BeginObject();
   json.Key("id").UInt(program.id).Key("module").String(program.module).Key("device").Int(program.device);
   json.Key("commands").UInt(program.commands).Key("declarations").UInt(program.declarations);
@@ -180,7 +180,7 @@ void WriteProgram(JsonWriter& json, const ProgramInfo& program) {
   json.EndArray().EndObject();
 }
 
-std::string JsonText(const std::string& path, const Trace& trace, const TraceInfo& info) {
+std::string JsonText(const std::string& path, const Trace& trace, const TraceSummary& info) {
   using enum TraceEventType;
   JsonWriter json;
   json.BeginObject().Key("file").String(path).Key("version").Int(trace.header.version);
@@ -200,7 +200,7 @@ std::string JsonText(const std::string& path, const Trace& trace, const TraceInf
     json.Key("ns").Int(timing.ns).Key("count").UInt(timing.count).EndObject();
   }
   json.EndArray().Key("programs").BeginArray();
-  for (const ProgramInfo& program : info.programs) {
+  for (const ProgramSummary& program : info.programs) {
     WriteProgram(json, program);
   }
   json.EndArray().EndObject();
@@ -219,7 +219,7 @@ Result<int> TraceInfoVerb(const std::string& path, const Arguments& arguments) {
     }
   }
   REMAPLAB_ASSIGN(const Trace trace, LoadTrace(path));
-  TraceInfo info = InspectTrace(trace, granularity);
+  TraceSummary info = InspectTrace(trace, granularity);
   if (arguments.Has("program")) {
     REMAPLAB_TRY(Narrow(info, arguments.Get("program")));
   }
@@ -228,7 +228,7 @@ Result<int> TraceInfoVerb(const std::string& path, const Arguments& arguments) {
     text = JsonText(path, trace, info);
   } else if (format == Format::kTable) {
     text = OverviewText(path, trace, info);
-    for (const ProgramInfo& program : info.programs) {
+    for (const ProgramSummary& program : info.programs) {
       text += ProgramText(program);
     }
   } else {

@@ -47,9 +47,9 @@ std::string Example() {
 BOOST_AUTO_TEST_SUITE(InspectorTest)
 
 BOOST_AUTO_TEST_CASE(slots_steps_and_movement_are_counted) {
-  const TraceInfo info = InspectTrace(Must(ParseTrace(Example(), "t")));
+  const TraceSummary info = InspectTrace(Must(ParseTrace(Example(), "t")));
   BOOST_REQUIRE_EQUAL(info.programs.size(), 1u);
-  const ProgramInfo& program = info.programs[0];
+  const ProgramSummary& program = info.programs[0];
   BOOST_TEST(program.id == 7u);
   BOOST_TEST(program.device == 2);
   BOOST_TEST(program.commands == 5u);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(the_first_step_of_another_table_changes_nothing_that_was_th
       R"({"event":"step","program":7,"step":5,"bind":[[1,1]]})",
       R"({"event":"end"})",
   });
-  const TraceInfo info = InspectTrace(Must(ParseTrace(text, "t")));
+  const TraceSummary info = InspectTrace(Must(ParseTrace(text, "t")));
   BOOST_REQUIRE_EQUAL(info.programs.size(), 1u);
   BOOST_TEST(info.programs[0].declarations == 2u);
   BOOST_TEST(info.programs[0].steps == 5u);
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(the_first_step_of_another_table_changes_nothing_that_was_th
 }
 
 BOOST_AUTO_TEST_CASE(programs_without_steps_or_slots_are_shown_too) {
-  const TraceInfo info = InspectTrace(Must(ParseTrace(
+  const TraceSummary info = InspectTrace(Must(ParseTrace(
       Lines({R"({"remaptrace":1})", R"({"event":"program","id":1,"module":"m","slots":[]})", R"({"event":"end"})"}),
       "t")));
   BOOST_REQUIRE_EQUAL(info.programs.size(), 1u);
@@ -118,9 +118,9 @@ BOOST_AUTO_TEST_CASE(programs_without_steps_or_slots_are_shown_too) {
 BOOST_AUTO_TEST_CASE(sums_over_random_traces_agree_with_each_other) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const Trace trace = GenerateRandomTrace(seed);
-    const TraceInfo info = InspectTrace(trace);
+    const TraceSummary info = InspectTrace(trace);
     uint64_t steps = 0;
-    for (const ProgramInfo& program : info.programs) {
+    for (const ProgramSummary& program : info.programs) {
       steps += program.steps;
       uint64_t slots = 0;
       for (const auto& kind : program.tally) {

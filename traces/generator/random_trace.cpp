@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "traces/generator/random.h"
+#include "base/random.h"
 #include "traces/reader.h"
 #include "traces/writer.h"
 

@@ -1,8 +1,11 @@
-// Random numbers that are the same on every compiler and standard library: generated traces are compared by hash.
+// Random numbers that are the same on every compiler and standard library: generated traces are compared by hash, and a
+// stored seed gives the same bootstrap interval everywhere.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 #include <span>
 
 namespace remaplab {
@@ -19,13 +22,22 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // 0 .. bound - 1; `bound` > 0. The bias of the remainder is far below what a trace could show.
+  // 0 .. bound - 1; `bound` > 0. The bias of the remainder is below bound / 2^64.
   uint64_t Below(uint64_t bound) { return Next() % bound; }
 
   // low .. high, both included.
   uint64_t Between(uint64_t low, uint64_t high) { return low + Below(high - low + 1); }
 
   bool Chance(uint64_t parts, uint64_t of) { return Below(of) < parts; }
+
+  // Uniform in [0, 1).
+  double Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
+
+  // Standard normal (Box-Muller); exact to the last bit only where the C library's log and cos are the same.
+  double Normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - Unit()));
+    return radius * std::cos(2 * std::numbers::pi * Unit());
+  }
 
   template <typename T>
   const T& Pick(std::span<const T> from) {

@@ -1,0 +1,14 @@
+// The subcommands, one line each; commands.cpp puts them in the order in which --help shows them.
+#pragma once
+
+#include "replay/cli/command.h"
+
+namespace remaplab::cli {
+
+extern const Command kCaptureCommand;
+extern const Command kListCommand;
+extern const Command kQueryCommand;
+extern const Command kReplayCommand;
+extern const Command kTraceCommand;
+
+}  // namespace remaplab::cli

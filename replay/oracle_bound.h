@@ -1,0 +1,19 @@
+// The oracle's bound (engine/oracle.h) for one program of a trace, over the same steps as a run's totals.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "replay/program_steps.h"
+#include "replay/replayer.h"
+#include "replay/run_report.h"
+#include "traces/trace.h"
+
+namespace remaplab {
+
+// `options` and `granularity` as of the runs that it stands beside, on sim. With a warm-up other than one step the
+// totals are over other steps than the bound, and there is none.
+Result<OracleBound> ComputeOracleBound(const Trace& trace, const ProgramSteps& program, const ReplayOptions& options,
+                                       uint64_t granularity);
+
+}  // namespace remaplab

@@ -1,0 +1,20 @@
+// A cost profile as the engine's strategies see it.
+#pragma once
+
+#include "backends/profiles/cost_profile.h"
+#include "engine/cost_model.h"
+
+namespace remaplab {
+
+class ProfileCosts final : public CostModel {
+ public:
+  explicit ProfileCosts(const CostProfile& profile) : table_(profile) {}
+
+  int64_t CallNs(const CallShape& shape) const override;
+  int64_t CopyGpuNs(uint64_t bytes) const override { return table_.CopyGpuNs(bytes); }
+
+ private:
+  CostTable table_;
+};
+
+}  // namespace remaplab
