@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace remaplab {
 namespace {
@@ -35,7 +34,6 @@ T AddHeld(T a, T b) {
 struct Movement {
   std::vector<uint32_t> bound;
   std::vector<uint64_t> changes;
-  std::vector<std::set<uint32_t>> backings;  // distinct ones per slot
   bool stepped = false;
 };
 
@@ -98,8 +96,7 @@ class Inspector {
     const bool first = !movement.stepped;
     if (first) {
       const size_t slots = trace_.programs[declaration].slots.size();
-      movement = {std::vector<uint32_t>(slots, kUnboundSlot), std::vector<uint64_t>(slots),
-                  std::vector<std::set<uint32_t>>(slots), true};
+      movement = {std::vector<uint32_t>(slots, kUnboundSlot), std::vector<uint64_t>(slots), true};
     }
     ++program.info.steps;
     if (trace_.step_duration[step] != kUnknownTime) {
@@ -115,9 +112,6 @@ class Inspector {
         program.info.runs += i == 0 || slots[i] != slots[i - 1] + 1 ? 1 : 0;
       }
       bound = backings[i];
-      if (bound != kUnboundSlot) {
-        movement.backings[slots[i]].insert(bound);
-      }
     }
     if (!first) {
       program.changed.push_back(slots.size());
@@ -162,6 +156,7 @@ class Inspector {
       info.duration_median = LowerMiddle(program.durations);
     }
     Slots(declared, movements_[program.shown], info);
+    CountBackings(static_cast<uint32_t>(program.shown), info.movers);
   }
 
   void Slots(const TraceProgram& declared, const Movement& movement, ProgramSummary& info) const {
@@ -175,12 +170,42 @@ class Inspector {
       info.bytes += slot.size;
       info.bytes_mapped += Rounded(slot.size, info_.granularity);
       if (changes > 0) {
-        info.movers.push_back({slot, changes, movement.backings[i].size()});
+        info.movers.push_back({slot, changes, 0});
       }
     }
     std::stable_sort(info.movers.begin(), info.movers.end(),
                      [](const SlotMovement& a, const SlotMovement& b) { return a.changes > b.changes; });
     info.movers.resize(std::min(info.movers.size(), kMovers));
+  }
+
+  // Only the movers' backings are told apart: doing so for every slot would take more memory than the trace.
+  void CountBackings(uint32_t declaration, std::vector<SlotMovement>& movers) const {
+    const std::vector<TraceSlot>& slots = trace_.programs[declaration].slots;
+    std::vector<std::vector<uint32_t>> backings(movers.size());
+    std::vector<size_t> mover_at(slots.size(), movers.size());
+    for (size_t i = 0; i < movers.size(); ++i) {
+      const auto at = std::lower_bound(slots.begin(), slots.end(), movers[i].slot.index,
+                                       [](const TraceSlot& slot, uint32_t index) { return slot.index < index; });
+      mover_at[static_cast<size_t>(at - slots.begin())] = i;
+    }
+    for (size_t step = 0; step < trace_.steps(); ++step) {
+      if (trace_.step_program[step] != declaration) {
+        continue;
+      }
+      const auto bound_slots = trace_.BoundSlots(step);
+      const auto bound_backings = trace_.BoundBackings(step);
+      for (size_t i = 0; i < bound_slots.size(); ++i) {
+        const size_t mover = mover_at[bound_slots[i]];
+        if (mover < movers.size() && bound_backings[i] != kUnboundSlot) {
+          backings[mover].push_back(bound_backings[i]);
+        }
+      }
+    }
+    for (size_t i = 0; i < movers.size(); ++i) {
+      std::sort(backings[i].begin(), backings[i].end());
+      movers[i].distinct_backings =
+          static_cast<uint64_t>(std::unique(backings[i].begin(), backings[i].end()) - backings[i].begin());
+    }
   }
 
   const Trace& trace_;

@@ -38,7 +38,7 @@ class LineParser {
   bool not_json_ = false;
 };
 
-// Reads alloc, free and step lines of the usual shape about ten times as fast as a general JSON parser. False: the line
+// Reads alloc, free and step lines of the usual shape several times as fast as a general JSON parser. False: the line
 // is something else, or unusual, or wrong, and nobody has looked at it yet.
 bool ParseRegularLine(std::string_view text, TraceRecord& record);
 

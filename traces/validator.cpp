@@ -10,7 +10,7 @@ constexpr std::string_view kTexts[] = {
     "a step number does not ascend (several runs in one file?)",
     "a slot is larger than the backing that is bound to it",
     "a backing is bound that its allocator has taken back (deferred free)",
-    "two backings that exist at the same time overlap in their addresses",
+    "two backings that are allocated at the same time overlap in their addresses",
 };
 
 }  // namespace
@@ -65,24 +65,23 @@ void TraceValidator::Observe(const TraceRecord& record) {
 }
 
 void TraceValidator::Alloc(const TraceRecord& record) {
-  if (!record.first_alloc) {
-    Backing& backing = backings_[record.dense_backing];
-    backing.kept = false;
-    backing.size = std::max(backing.size, record.size);
+  if (record.first_alloc) {
+    backings_.push_back({record.address, record.size, false});
+  }
+  Backing& backing = backings_[record.dense_backing];
+  backing.kept = false;
+  backing.size = std::max(backing.size, record.size);
+  if (backing.address == kUnknownAddress) {
     return;
   }
-  backings_.push_back({record.address, record.size, false});
-  if (record.address == kUnknownAddress) {
-    return;
-  }
-  const auto [place, fresh] = at_address_.emplace(record.address, record.dense_backing);
+  const auto [place, fresh] = at_address_.emplace(backing.address, record.dense_backing);
   bool overlaps = !fresh;
   if (place != at_address_.begin()) {
-    const auto& [before, backing] = *std::prev(place);
-    overlaps = overlaps || before + backings_[backing].size > record.address;
+    const auto& [before, neighbour] = *std::prev(place);
+    overlaps = overlaps || before + backings_[neighbour].size > backing.address;
   }
   if (const auto next = std::next(place); next != at_address_.end()) {
-    overlaps = overlaps || next->first - record.address < record.size;
+    overlaps = overlaps || next->first - backing.address < backing.size;
   }
   place->second = record.dense_backing;
   if (overlaps) {
@@ -92,10 +91,7 @@ void TraceValidator::Alloc(const TraceRecord& record) {
 
 void TraceValidator::Free(const TraceRecord& record) {
   Backing& backing = backings_[record.dense_backing];
-  if (record.type == TraceEventType::kDeferredFree) {
-    backing.kept = true;
-    return;
-  }
+  backing.kept = record.type == TraceEventType::kDeferredFree;
   const auto place = at_address_.find(backing.address);
   if (place != at_address_.end() && place->second == record.dense_backing) {
     at_address_.erase(place);

@@ -59,7 +59,7 @@ class TraceValidator {
   uint64_t granularity_;
   std::array<Note, kFindings> notes_;
   std::vector<Backing> backings_;                   // by dense number
-  std::map<uint64_t, uint32_t> at_address_;         // where backings that exist begin
+  std::map<uint64_t, uint32_t> at_address_;         // where allocated backings begin
   std::unordered_map<uint32_t, Program> programs_;  // by id
   int64_t last_t_ = kUnknownTime;
   uint64_t events_ = 0;

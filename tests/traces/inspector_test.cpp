@@ -169,11 +169,11 @@ BOOST_AUTO_TEST_CASE(each_oddity_is_noted_with_its_first_line) {
               R"({"event":"step","program":0,"step":2,"bind":[[3,10]]})"}),
        "a backing is bound that its allocator has taken back (deferred free)"},
       {Lines({R"({"event":"alloc","backing":12,"address":"0x7f0000000fff","size":1})"}),
-       "two backings that exist at the same time overlap in their addresses"},
+       "two backings that are allocated at the same time overlap in their addresses"},
       {Lines({R"({"event":"alloc","backing":12,"address":"0x7effffffffff","size":2})"}),
-       "two backings that exist at the same time overlap in their addresses"},
+       "two backings that are allocated at the same time overlap in their addresses"},
       {Lines({R"({"event":"alloc","backing":12,"address":"0x7f0000000000","size":1})"}),
-       "two backings that exist at the same time overlap in their addresses"},
+       "two backings that are allocated at the same time overlap in their addresses"},
   };
   for (const Case& odd : cases) {
     const auto notes = NotesOn(WithEnd(Prelude() + odd.lines));
