@@ -5,7 +5,7 @@
 namespace remaplab::cli {
 
 std::span<const Command* const> Commands() {
-  static constexpr std::array<const Command*, 4> kCommands = {&kTraceCommand, &kReplayCommand, &kQueryCommand,
+  static constexpr std::array<const Command*, 5> kCommands = {&kCaptureCommand, &kTraceCommand, &kReplayCommand, &kQueryCommand,
                                                               &kListCommand};
   return kCommands;
 }

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_generated_run_has_the_recorded_ones_slots_sizes_and_movem
       BOOST_CHECK(sizes == recorded.sizes);
       BOOST_TEST(temp >= recorded.temp / 10 * 9);
       BOOST_TEST(temp <= recorded.temp / 10 * 11);
-      const ProgramInfo program = InspectTrace(trace).programs.at(0);
+      const ProgramSummary program = InspectTrace(trace).programs.at(0);
       BOOST_TEST(program.slots == recorded.slots);
       BOOST_TEST(program.bytes_mapped >= recorded.mapped_bytes / 100 * 98);
       BOOST_TEST(program.bytes_mapped <= recorded.mapped_bytes / 100 * 102);
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_seed_is_one_trace_on_every_machine) {
 BOOST_AUTO_TEST_CASE(a_steady_run_does_not_move) {
   GeneratorOptions options = Options("llama2-7b", 2);
   options.churn = ChurnOf("steady");
-  const ProgramInfo program = InspectTrace(Must(GenerateTrace(options))).programs.at(0);
+  const ProgramSummary program = InspectTrace(Must(GenerateTrace(options))).programs.at(0);
   BOOST_TEST(program.steps == 30u);
   BOOST_TEST(program.changed_slot_steps == 0u);
 }
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(moves_are_so_many_a_step) {
   options.uniform = {1000, 1048576};
   options.steps = 101;
   options.churn = ChurnOf("steady,moves=10");
-  const ProgramInfo program = InspectTrace(Must(GenerateTrace(options))).programs.at(0);
+  const ProgramSummary program = InspectTrace(Must(GenerateTrace(options))).programs.at(0);
   BOOST_TEST(program.slots == 1000u);
   // A leaf that is picked twice in a step counts once.
   BOOST_TEST(program.changed_slot_steps <= 1000u);
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(evaluation_is_a_program_of_its_own_that_shares_the_weights)
   options.steps = 10;
   options.churn = ChurnOf("evaluate=5");
   const Trace trace = Must(GenerateTrace(options));
-  const TraceInfo info = InspectTrace(trace);
+  const TraceSummary info = InspectTrace(trace);
   BOOST_REQUIRE_EQUAL(info.programs.size(), 2u);
   BOOST_TEST(info.programs[1].module == "jit_eval_step");
   BOOST_TEST(info.programs[1].steps == 4u);

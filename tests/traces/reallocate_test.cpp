@@ -6,7 +6,7 @@
 #include "tests/traces/trace_testing.h"
 #include "traces/allocator/arena_model.h"
 #include "traces/generator/generator.h"
-#include "traces/generator/random.h"
+#include "base/random.h"
 #include "traces/generator/random_trace.h"
 #include "traces/reader.h"
 #include "traces/writer.h"

@@ -256,7 +256,7 @@ class SetFollower {
 
 std::map<uint32_t, BindingStatistics> StatisticsOf(const Trace& trace) {
   std::map<uint32_t, BindingStatistics> statistics;
-  for (const ProgramInfo& program : InspectTrace(trace).programs) {
+  for (const ProgramSummary& program : InspectTrace(trace).programs) {
     BindingStatistics& of_program = statistics[program.id];
     of_program.changed_slot_steps = program.changed_slot_steps;
     of_program.changed_steps = program.changed_steps;

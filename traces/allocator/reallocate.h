@@ -18,7 +18,7 @@ namespace remaplab {
 
 // How a trace's bindings move, for one program id.
 struct BindingStatistics {
-  uint64_t changed_slot_steps = 0;  // as TraceInfo counts them
+  uint64_t changed_slot_steps = 0;  // as TraceSummary counts them
   uint64_t changed_steps = 0;
   uint64_t runs = 0;
   uint64_t distinct_sets = 0;  // different complete sets of bindings over all steps

@@ -9,7 +9,7 @@
 
 #include "traces/allocator/policy.h"
 #include "traces/generator/generator.h"
-#include "traces/generator/random.h"
+#include "base/random.h"
 #include "traces/generator/slot_table.h"
 #include "traces/writer.h"
 
