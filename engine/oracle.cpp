@@ -10,8 +10,8 @@ constexpr uint64_t kDefaultWatch = 3;  // skip_profiled's
 
 }  // namespace
 
-Oracle::Oracle(const CostModel& costs, uint32_t run_ahead, int64_t host_step_ns)
-    : costs_(costs), run_ahead_(run_ahead), host_step_ns_(host_step_ns) {}
+Oracle::Oracle(const CostModel& costs, uint32_t run_ahead, int64_t host_step_ns, uint64_t warmup)
+    : costs_(costs), run_ahead_(run_ahead), host_step_ns_(host_step_ns), warmup_(warmup) {}
 
 // Idle or contended, whichever is cheaper.
 int64_t Oracle::Cheapest(const CallShape& shape) const {
@@ -94,8 +94,8 @@ void Oracle::Step(std::span<const SlotChange> changes, int64_t gpu_ns) {
       fresh_.push_back(change.slot);
     }
   }
-  gpu_ns_ += steps_ > 1 ? gpu_ns : 0;
-  const bool counted = steps_ >= 2ull + run_ahead_;
+  gpu_ns_ += steps_ > warmup_ ? gpu_ns : 0;
+  const bool counted = Counted(steps_);
   host_ns_ += counted ? host_step_ns_ : 0;
   segments_.back().visible_ns.push_back(counted && !fresh_.empty() ? CheapestMixture() : 0);
 }
@@ -111,7 +111,7 @@ int64_t Oracle::TotalNs() const {
     int64_t rest = 0;
     for (size_t watched = segment.visible_ns.size(); watched-- > 0;) {
       // The first step with a command buffer after a watch pays for its capture, which may bake all that it shows.
-      const bool counted = segment.first_step + watched >= 2ull + run_ahead_;
+      const bool counted = Counted(segment.first_step + watched);
       due[watched] += rest + (watched == 0 ? segment.visible_ns[0] : counted ? segment.capture_ns : 0);
       rest += segment.visible_ns[watched];
     }

@@ -1,19 +1,19 @@
 // The oracle: a lower bound on the simulated time of one program under one cost model, printed beside the strategies.
 // It is not a strategy and makes no calls (definitions.md section 2).
 //
-// What it bounds. Let end[k] be the end of step k on the device and A the run-ahead. A run's total is end[S] - end[1].
-// The bound is the larger of
+// What it bounds. Let end[k] be the end of step k on the device, A the run-ahead, W the number of leading steps that a
+// run's total leaves out (1 unless asked otherwise): the total is end[S] - end[W]. The bound is the larger of
 //
-//   GPU   the GPU time of steps 2..S;
-//   CPU   the host work of steps 2+A..S, and for each of these steps the cheapest way to make those (slot, backing)
+//   GPU   the GPU time of steps W+1..S;
+//   CPU   the host work of steps W+1+A..S, and for each of these steps the cheapest way to make those (slot, backing)
 //         pairs visible that appear on it for the first time.
 //
 // Why nothing is below it.
 //   GPU: a step's GPU work begins after the previous step's last operation, so end[k] >= end[k-1] + gpu[k]; copies only
 //   add to that.
-//   CPU: rule 1 of the time model lets step k begin only after end[k-1-A]; so all CPU time of steps 2+A..S lies after
-//   end[1], one call after the other, and what is counted of it precedes the last launch. (The CPU time of steps
-//   2..1+A may hide behind step 1, so it is not counted.)
+//   CPU: rule 1 of the time model lets step k begin only after end[k-1-A]; so all CPU time of steps W+1+A..S lies
+//   after end[W], one call after the other, and what is counted of it precedes the last launch. (The CPU time of steps
+//   W+1..W+A may hide behind step W, so it is not counted.)
 //   First appearances: no command buffer has seen the pair, so its step must, by the slot's class,
 //     mapped:    map it and give each device access: one map, and its part of D set_access calls;
 //     shadowed:  copy at least one way: one enqueue, on every step;
@@ -44,12 +44,12 @@ namespace remaplab {
 // Step for each step. Work in proportion to what changed. The cost model must outlive it.
 class Oracle {
  public:
-  Oracle(const CostModel& costs, uint32_t run_ahead, int64_t host_step_ns);
+  Oracle(const CostModel& costs, uint32_t run_ahead, int64_t host_step_ns, uint64_t warmup = 1);
 
   void Declare(const ProgramSpec& program);
   void Step(std::span<const SlotChange> changes, int64_t gpu_ns);
 
-  // Over steps 2..S.
+  // Over the steps after the warm-up.
   int64_t TotalNs() const;
 
  private:
@@ -67,12 +67,15 @@ class Oracle {
   int64_t Cheapest(const CallShape& shape) const;
   int64_t Part(CallShape whole, CallShape without) const;
   Baking BakingCost(CallKind kind, uint32_t commands) const;
+  // Whether all CPU time of this step lies after the warm-up's end.
+  bool Counted(uint64_t step) const { return step > warmup_ + run_ahead_; }
   bool AppearsFirst(uint32_t slot_index, BackingId backing);
   int64_t CheapestMixture() const;
 
   const CostModel& costs_;
   uint32_t run_ahead_;
   int64_t host_step_ns_;
+  uint64_t warmup_;
 
   std::vector<SlotSpec> slots_;
   std::vector<SlotShares> shares_;

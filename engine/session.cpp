@@ -17,14 +17,6 @@ uint64_t IdentityKey(const Binding& binding, Identity identity) {
   return binding.trace_address != kNullAddress ? binding.trace_address : binding.backing | kNoAddress;
 }
 
-bool SameTable(const ProgramSpec& a, const ProgramSpec& b) {
-  return std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(),
-                    [](const SlotSpec& x, const SlotSpec& y) {
-                      return x.index == y.index && x.size == y.size && x.mapped_size == y.mapped_size &&
-                             x.space == y.space && x.kind == y.kind && x.access == y.access;
-                    });
-}
-
 }  // namespace
 
 RemapSession::RemapSession(Backend& backend, ProgramSpec program, Strategy strategy, PhaseSwitch* phase)
@@ -59,8 +51,9 @@ void RemapSession::InitializeSlots() {
   shadowed_slots_.clear();
   layout_ = Layout();
   layout_.position_of_slot.assign(slots, Layout::kNotMapped);
-  needs_layout_ = true;
   fresh_table_ = true;
+  first_bindings_ = true;
+  layout_owed_ = true;
 }
 
 void RemapSession::ResetSet(MappedSet& set) {
@@ -81,13 +74,12 @@ PlanView RemapSession::View(const StepInput& input) {
                   .bindings = bindings_,
                   .changed = changed_,
                   .ordinal = counters_.steps,
-                  .fresh_table = needs_layout_,
+                  .fresh_table = fresh_table_,
                   .gpu_ns = input.gpu_ns,
                   .sets = sets_};
 }
 
 // --- What changed, and which class each slot has
-// ----------------------------------------------------------------------
 
 void RemapSession::ApplyChanges(const StepInput& input) {
   changed_.clear();
@@ -103,12 +95,13 @@ void RemapSession::ApplyChanges(const StepInput& input) {
       UpdateStaleness(change.slot, set);
     }
   }
-  if (!std::is_sorted(changed_.begin(), changed_.end())) {
+  if (!std::is_sorted(changed_.begin(), changed_.end(), std::less_equal<>())) {
     std::sort(changed_.begin(), changed_.end());
+    changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   }
-  counters_.slots_examined += changed_.size() * sets_.size();
-  counters_.changed_slot_steps += fresh_table_ ? 0 : changed_.size();
-  fresh_table_ = false;
+  counters_.slots_examined += input.changes.size() * sets_.size();
+  counters_.changed_slot_steps += first_bindings_ ? 0 : changed_.size();
+  first_bindings_ = false;
 }
 
 void RemapSession::UpdateStaleness(uint32_t slot, MappedSet& set) {
@@ -126,11 +119,12 @@ void RemapSession::UpdateStaleness(uint32_t slot, MappedSet& set) {
 // Asks the policy and says whether any slot's class differs from what is laid out.
 bool RemapSession::ClassifySlots(const StepInput& input) {
   const bool asked = strategy_.slots->Classify(View(input), policy_classes_);
-  if (!needs_layout_ && !asked && !presence_changed_) {
+  fresh_table_ = false;
+  if (!layout_owed_ && !asked && !presence_changed_) {
     return false;
   }
   presence_changed_ = false;
-  bool differs = needs_layout_;
+  bool differs = layout_owed_;
   for (size_t slot = 0; slot < classes_.size() && !differs; ++slot) {
     differs = classes_[slot] != (bindings_[slot].empty() ? SlotClass::kAbsent : policy_classes_[slot]);
   }
@@ -161,11 +155,10 @@ void RemapSession::RebuildLayout() {
       UpdateStaleness(slot, set);
     }
   }
-  needs_layout_ = false;
+  layout_owed_ = false;
 }
 
 // --- Plans
-// ------------------------------------------------------------------------------------------------------------
 
 // Gives back what the present layout holds: everything, or all but the shadows that the new classes keep.
 void RemapSession::PlanRelease(bool everything) {
@@ -197,6 +190,9 @@ void RemapSession::PlanRelease(bool everything) {
 void RemapSession::PlanSetUp(const PlanView& view, uint32_t set_index) {
   const MappedSet& set = sets_[set_index];
   const uint8_t id = static_cast<uint8_t>(set_index);
+  if (!strategy_.slots->UsesCommandBuffer(counters_.steps)) {
+    return;
+  }
   const bool any_mapped = layout_.positions() > 0;
   if (any_mapped && set.base == kNullAddress) {
     plan_.Add({.kind = CallKind::kReserve, .set = id});
@@ -211,9 +207,6 @@ void RemapSession::PlanSetUp(const PlanView& view, uint32_t set_index) {
   } else if (any_mapped) {
     PlanMapAll(view, set_index, plan_);
   }
-  if (!strategy_.slots->UsesCommandBuffer(counters_.steps)) {
-    return;
-  }
   if (set.command_buffer == kNoCommandBuffer) {
     plan_.Add({.kind = CallKind::kCapture, .set = id});
   } else if (!set.stale_dynamic.empty()) {
@@ -221,15 +214,19 @@ void RemapSession::PlanSetUp(const PlanView& view, uint32_t set_index) {
   }
 }
 
+// Without a command buffer the step reads and writes the backings themselves: shadows would undo that.
 void RemapSession::PlanLaunch(uint32_t set_index) {
   const uint8_t id = static_cast<uint8_t>(set_index);
-  for (const uint32_t slot : shadowed_slots_) {
+  const std::span<const uint32_t> shadowed = strategy_.slots->UsesCommandBuffer(counters_.steps)
+                                                 ? std::span<const uint32_t>(shadowed_slots_)
+                                                 : std::span<const uint32_t>();
+  for (const uint32_t slot : shadowed) {
     if (strategy_.slots->CopiesIn(program_.slots[slot])) {
       plan_.Add({.kind = CallKind::kCopy, .set = id, .slot = slot});
     }
   }
   plan_.Add({.kind = CallKind::kLaunch, .set = id});
-  for (const uint32_t slot : shadowed_slots_) {
+  for (const uint32_t slot : shadowed) {
     if (strategy_.slots->CopiesOut(program_.slots[slot])) {
       plan_.Add({.kind = CallKind::kCopy, .set = id, .copy_out = true, .slot = slot});
     }
@@ -238,7 +235,6 @@ void RemapSession::PlanLaunch(uint32_t set_index) {
 }
 
 // --- Steps
-// --------------------------------------------------------------------------------------------------------------
 
 void RemapSession::Redeclare(ProgramSpec program) { next_program_ = std::move(program); }
 
@@ -250,6 +246,8 @@ Status RemapSession::Step(const StepInput& input) {
   ++counters_.steps;
   gpu_ns_ = input.gpu_ns;
   launched_ = false;
+  failure_.reset();
+  changed_.clear();
   release_plan_.Clear();
   plan_.Clear();
   if (Status begun = backend_.BeginStep(counters_.steps); !begun) {
@@ -257,20 +255,53 @@ Status RemapSession::Step(const StepInput& input) {
     ++counters_.failed_steps;
     return Fail(ErrorCode::kPoisoned, begun.error().message());
   }
-  if (next_program_ && SameTable(program_, *next_program_)) {
+  if (next_program_ && next_program_->slots == program_.slots) {
+    program_.commands = next_program_->commands;
     next_program_.reset();
   }
-  Status switched = next_program_ ? SwitchProgram(input) : Status();
-  return switched ? RunStep(input) : switched;
+  if (Status checked = CheckSlots(input); !checked) {
+    return RefuseStep(input, std::nullopt, std::move(checked).error());
+  }
+  if (next_program_) {
+    REMAPLAB_TRY(SwitchProgram(input));
+  }
+  return RunStep(input);
+}
+
+// Semantics, rule 2: a slot that the table does not have is an error, not memory somewhere.
+Status RemapSession::CheckSlots(const StepInput& input) const {
+  const size_t slots = upcoming_program().slots.size();
+  for (const SlotChange& change : input.changes) {
+    if (change.slot >= slots) [[unlikely]] {
+      return Fail(ErrorCode::kInput, fmt::format("slot position {} is out of range: the program has {} slots (rule 2)",
+                                                 change.slot, slots));
+    }
+  }
+  for (const uint32_t slot : input.unproven) {
+    if (slot >= slots) [[unlikely]] {
+      return Fail(ErrorCode::kInput,
+                  fmt::format("slot position {} is out of range: the program has {} slots (rule 2)", slot, slots));
+    }
+  }
+  return {};
+}
+
+Status RemapSession::RefuseStep(const StepInput& input, std::optional<uint32_t> slot_index, Error error) {
+  ++counters_.failed_steps;
+  failure_ = StepFailure{input.step, CallKind::kLaunch, slot_index, false, error.message()};
+  REMAPLAB_TRY(EndStep(/*launched=*/false));
+  return Fail(std::move(error));
 }
 
 // Semantics, rule 5: another slot set is another layout and another command buffer.
 Status RemapSession::SwitchProgram(const StepInput& input) {
-  if (Status grown = CheckShadowGrowth(); !grown) {
-    ++counters_.failed_steps;
-    failure_ = StepFailure{input.step, CallKind::kShadowAlloc, std::nullopt, false, grown.error().message()};
-    static_cast<void>(backend_.EndStep(counters_.steps, false));
-    return grown;
+  if (const std::optional<uint32_t> grown = GrownShadow()) {
+    const SlotSpec& slot = next_program_->slots[*grown];
+    return RefuseStep(
+        input, slot.index,
+        Error(ErrorCode::kInput, fmt::format("step {}: shadowed slot {} grew to {} bytes after capture: a shadow never "
+                                             "grows, its address is baked in (rule 3)",
+                                             input.step, slot.index, slot.size)));
   }
   PlanRelease(/*everything=*/true);
   Status released = Run(release_plan_);
@@ -294,31 +325,40 @@ Status RemapSession::SwitchProgram(const StepInput& input) {
   return released;
 }
 
-// Semantics, rule 3.
-Status RemapSession::CheckShadowGrowth() const {
-  for (uint32_t slot = 0; slot < program_.slots.size(); ++slot) {
-    if (shadows_[slot].address == kNullAddress) {
-      continue;
-    }
-    const uint32_t index = program_.slots[slot].index;
-    for (const SlotSpec& next : next_program_->slots) {
-      if (next.index == index && next.size > shadows_[slot].size) {
-        return Fail(ErrorCode::kInput,
-                    fmt::format("slot {} grew from {} to {} bytes after its shadow was captured: a shadow never grows, "
-                                "its address is baked in (rule 3)",
-                                index, shadows_[slot].size, next.size));
-      }
+// Semantics, rule 3: a slot that has a shadow and will be too large for it.
+std::optional<uint32_t> RemapSession::GrownShadow() const {
+  for (const uint32_t slot : shadowed_slots_) {
+    const SlotSpec* next = NextSpec(slot);
+    if (next != nullptr && shadows_[slot].address != kNullAddress && next->size > shadows_[slot].size) {
+      return slot;
     }
   }
-  return {};
+  return std::nullopt;
+}
+
+// The same allocation in the next slot table.
+const SlotSpec* RemapSession::NextSpec(uint32_t slot) const {
+  const std::vector<SlotSpec>& next = next_program_->slots;
+  const uint32_t index = program_.slots[slot].index;
+  const auto found = std::lower_bound(next.begin(), next.end(), index,
+                                      [](const SlotSpec& spec, uint32_t wanted) { return spec.index < wanted; });
+  return found != next.end() && found->index == index ? &*found : nullptr;
+}
+
+Error RemapSession::ShadowGrowthError(const StepInput& input, uint32_t slot) const {
+  return Error(
+      ErrorCode::kInput,
+      fmt::format("step {}: shadowed slot {} grew from {} to {} bytes after capture; a shadow never grows, its "
+                  "address is baked in (rule 3)",
+                  input.step, program_.slots[slot].index, shadows_[slot].size, NextSpec(slot)->size));
 }
 
 Status RemapSession::RunStep(const StepInput& input) {
   ApplyChanges(input);
   if (ClassifySlots(input)) {
     PlanRelease(/*everything=*/false);
+    layout_owed_ = true;  // also when the release fails: what is gone of the old layout is gone
     if (Status released = Run(release_plan_); !released) {
-      presence_changed_ = true;  // the next step compares again
       return FailStep(std::move(released).error(), input, /*release_everything=*/false);
     }
     counters_.relayouts += release_plan_.ops().empty() ? 0 : 1;
@@ -337,7 +377,16 @@ Status RemapSession::RunStep(const StepInput& input) {
     return FailStep(std::move(done).error(), input, /*release_everything=*/false);
   }
   CountHazards(input, sets_[set_index]);
-  return backend_.EndStep(counters_.steps, true);
+  return EndStep(/*launched=*/true);
+}
+
+Status RemapSession::EndStep(bool launched) {
+  Status ended = backend_.EndStep(counters_.steps, launched);
+  if (!ended) {
+    poisoned_ = true;  // as when a step cannot begin
+    return Fail(ErrorCode::kPoisoned, ended.error().message());
+  }
+  return {};
 }
 
 void RemapSession::CountHazards(const StepInput& input, const MappedSet& set) {
@@ -367,7 +416,9 @@ Status RemapSession::Teardown() {
   SetPhase(Phase::kTeardown);
   PlanRelease(/*everything=*/true);
   Status first;
-  const auto note = [&first](Status status) {
+  size_t failures = 0;
+  const auto note = [&](Status status) {
+    failures += status ? 0 : 1;
     if (!status && first) {
       first = std::move(status);
     }
@@ -381,11 +432,13 @@ Status RemapSession::Teardown() {
       note(backend_.DestroyEvent(set.event));
     }
   }
+  if (failures > 1) {
+    return Fail(std::move(first).error().WithContext(fmt::format("{} calls failed, the first", failures)));
+  }
   return first;
 }
 
 // --- Failure
-// ------------------------------------------------------------------------------------------------------------
 
 Status RemapSession::FailStep(Error error, const StepInput& input, bool release_everything) {
   ++counters_.failed_steps;
@@ -394,12 +447,13 @@ Status RemapSession::FailStep(Error error, const StepInput& input, bool release_
   const std::string at = failure_->slot_index ? fmt::format(" of slot {}", *failure_->slot_index) : std::string();
   std::string text = fmt::format("step {}: {}{} failed: {}", input.step, Name(op.kind), at, error.message());
   Status cleaned = CleanUp(release_everything);
-  static_cast<void>(backend_.EndStep(counters_.steps, launched_));
+  const Status ended = EndStep(launched_);
   if (!cleaned) {
     poisoned_ = true;
     failure_->in_cleanup = true;
     return Fail(ErrorCode::kPoisoned, fmt::format("{}; then cleanup failed: {}", text, cleaned.error().message()));
   }
+  REMAPLAB_TRY(ended);
   return Fail(error.code(), std::move(text));
 }
 
@@ -475,7 +529,6 @@ std::optional<uint32_t> RemapSession::SlotIndexOf(const PlanOp& op) const {
 }
 
 // --- Calls
-// --------------------------------------------------------------------------------------------------------------
 
 Status RemapSession::Run(const StepPlan& plan) {
   running_ = &plan;
@@ -656,7 +709,6 @@ Status RemapSession::Launch(MappedSet& set) {
 }
 
 // --- What mappings hold
-// -------------------------------------------------------------------------------------------------
 
 void RemapSession::NoteMapped(uint32_t slot, MappedSet& set) {
   const BackingId backing = bindings_[slot].backing;

@@ -82,8 +82,8 @@ class RemapSession {
   RemapSession& operator=(const RemapSession&) = delete;
 
   // Carries out one step. An error means that the step failed; last_failure() has the details. kPoisoned: no further
-  // step is possible. kInput: the step itself is impossible (a shadowed slot grew, semantics rule 3); nothing was
-  // called.
+  // step is possible. kInput: the step itself is impossible (semantics, rule 2: there is no such slot; rule 3: a
+  // shadowed slot grew); no call was made and no binding changed.
   Status Step(const StepInput& input);
 
   // From the next step on the program has these slots (semantics, rule 5). The same table again changes nothing;
@@ -92,8 +92,11 @@ class RemapSession {
 
   // The trace freed this backing: memory that a mapping still holds is retained from here on.
   void BackingFreed(BackingId backing);
+  // Makes room for backings with ids below `count`, so that steps allocate nothing when new ones come.
+  void ReserveBackings(size_t count) { uses_.reserve(count); }
 
-  // Waits for the last use and gives everything back. Goes on past errors and returns the first.
+  // Waits for the last use and gives everything back. Goes on past errors; the error that it returns is the first,
+  // and says how many there were.
   Status Teardown();
 
   const ProgramSpec& program() const { return program_; }
@@ -125,8 +128,13 @@ class RemapSession {
   void UpdateStaleness(uint32_t slot, MappedSet& set);
   bool ClassifySlots(const StepInput& input);
   void RebuildLayout();
-  Status CheckShadowGrowth() const;
+  Status CheckSlots(const StepInput& input) const;
+  std::optional<uint32_t> GrownShadow() const;
+  const SlotSpec* NextSpec(uint32_t slot) const;
+  Error ShadowGrowthError(const StepInput& input, uint32_t slot) const;
+  Status RefuseStep(const StepInput& input, std::optional<uint32_t> slot_index, Error error);
   Status SwitchProgram(const StepInput& input);
+  Status EndStep(bool launched);
   Status RunStep(const StepInput& input);
 
   void PlanRelease(bool everything);
@@ -201,9 +209,10 @@ class RemapSession {
   SessionCounters counters_;
   SessionMemory memory_;
   std::optional<StepFailure> failure_;
-  bool presence_changed_ = false;  // a slot got or lost its memory; or a relayout is owed after a failure
-  bool needs_layout_ = true;
-  bool fresh_table_ = true;  // no previous step to compare bindings with
+  bool presence_changed_ = false;  // a slot got or lost its memory
+  bool fresh_table_ = true;        // the policy has not seen this slot table
+  bool first_bindings_ = true;     // no previous step to compare bindings with
+  bool layout_owed_ = true;        // none has been made yet, or what was to precede it failed
   bool poisoned_ = false;
   bool torn_down_ = false;
 };

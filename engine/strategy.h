@@ -118,6 +118,10 @@ struct StrategyInfo {
 // All strategies, in the order in which `remaplab list` shows them.
 std::vector<StrategyInfo> Strategies();
 
+// What runs where nobody says otherwise (semantics, rule 10): skip_remap on ROCm, full_remap elsewhere; shadows only on
+// demand. `driver` is a driver profile's name.
+std::string_view DefaultStrategy(std::string_view driver);
+
 // Makes the strategy that `text` spells, e.g. "skip_remap(identity=address)+copy_shadow(threshold=65536)". Errors:
 // kUsage for unknown names, parameters, values and for combinations that mean nothing, with the reason; kUnsupported
 // for what the driver cannot carry out.

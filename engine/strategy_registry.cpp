@@ -128,6 +128,10 @@ std::vector<StrategyInfo> Strategies() {
   return infos;
 }
 
+std::string_view DefaultStrategy(std::string_view driver) {
+  return driver.starts_with("rocm") ? "skip_remap" : "full_remap";
+}
+
 Result<Strategy> MakeStrategy(std::string_view text, const StrategyContext& context) {
   REMAPLAB_ASSIGN(const std::vector<StrategyTerm> terms, ParseStrategyText(text));
   Strategy strategy;
