@@ -296,12 +296,7 @@ Status RemapSession::RefuseStep(const StepInput& input, std::optional<uint32_t> 
 // Semantics, rule 5: another slot set is another layout and another command buffer.
 Status RemapSession::SwitchProgram(const StepInput& input) {
   if (const std::optional<uint32_t> grown = GrownShadow()) {
-    const SlotSpec& slot = next_program_->slots[*grown];
-    return RefuseStep(
-        input, slot.index,
-        Error(ErrorCode::kInput, fmt::format("step {}: shadowed slot {} grew to {} bytes after capture: a shadow never "
-                                             "grows, its address is baked in (rule 3)",
-                                             input.step, slot.index, slot.size)));
+    return RefuseStep(input, program_.slots[*grown].index, ShadowGrowthError(input, *grown));
   }
   PlanRelease(/*everything=*/true);
   Status released = Run(release_plan_);

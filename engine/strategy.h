@@ -67,6 +67,9 @@ class SlotPolicy {
   }
   // What a parameter `auto` became and why, for people; empty when there was nothing to resolve (yet).
   virtual std::string Resolved() const { return {}; }
+  // For strategies that learn: the ordinal of the step with which what has been learned so far took effect, 0 when
+  // nothing has. Up to that step a run pays for learning.
+  virtual uint64_t LearnedAt() const { return 0; }
 };
 
 // How the mapped slots are kept current.
@@ -79,6 +82,8 @@ class RemapPolicy {
     (void)view;
     return 0;
   }
+  // Another one with the same parameters that has seen nothing.
+  virtual std::unique_ptr<RemapPolicy> Fresh() const = 0;
   // Adds the calls that bring a set in which something is mapped up to date: waits, unmaps, maps, set-accesses.
   virtual void PlanRemap(const PlanView& view, uint32_t set, StepPlan& plan) = 0;
 };
@@ -99,7 +104,7 @@ struct StrategyContext {
   const Capabilities& capabilities;
   const CostModel* costs = nullptr;  // may be null: then what needs it is refused
   std::string_view driver;           // for messages
-  StageMaker stage;                  // may be empty: then what decides by trying is refused. Copied into the strategy
+  StageMaker stage = {};             // may be empty: then what decides by trying is refused. Copied into the strategy
 };
 
 struct ParameterInfo {

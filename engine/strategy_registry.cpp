@@ -10,8 +10,9 @@
 namespace remaplab {
 namespace {
 
-constexpr std::array<const StrategyEntry*, 8> kEntries = {&kFullRemap, &kSkipRemap,    &kCopyShadow, &kNoRemap,
-                                                          &kSkipTemp,  &kSkipProfiled, &kTwoRanges,  &kCachedSets};
+constexpr std::array<const StrategyEntry*, 9> kEntries = {&kFullRemap, &kSkipRemap,  &kCopyShadow,
+                                                          &kNoRemap,   &kSkipTemp,   &kSkipProfiled,
+                                                          &kTwoRanges, &kCachedSets, &kAdaptive};
 
 Result<const StrategyEntry*> FindEntry(std::string_view name) {
   std::string known;
@@ -44,12 +45,12 @@ Status CheckParameterNames(const StrategyTerm& term, const StrategyInfo& info) {
   return {};
 }
 
-Status AddTerm(const StrategyTerm& term, const StrategyContext& context, std::string_view before, Strategy& strategy) {
+// Whether `term` can follow `before`, if that is not empty.
+Status CheckCombination(std::string_view before, const StrategyTerm& term) {
   REMAPLAB_ASSIGN(const StrategyEntry* entry, FindEntry(term.name));
   REMAPLAB_TRY(CheckParameterNames(term, entry->info));
-  const Parameters parameters(term, entry->info);
   if (before.empty()) {
-    return entry->make(parameters, context, strategy);
+    return {};
   }
   REMAPLAB_ASSIGN(const StrategyEntry* base, FindEntry(before));
   if (entry->modify == nullptr) {
@@ -64,7 +65,7 @@ Status AddTerm(const StrategyTerm& term, const StrategyContext& context, std::st
   if (!base->unmodifiable.empty()) {
     return Fail(ErrorCode::kUsage, fmt::format("'{}+{}' means nothing: {}", before, term.name, base->unmodifiable));
   }
-  return entry->modify(parameters, context, strategy);
+  return {};
 }
 
 }  // namespace
@@ -134,11 +135,17 @@ std::string_view DefaultStrategy(std::string_view driver) {
 
 Result<Strategy> MakeStrategy(std::string_view text, const StrategyContext& context) {
   REMAPLAB_ASSIGN(const std::vector<StrategyTerm> terms, ParseStrategyText(text));
-  Strategy strategy;
   std::string_view before;
   for (const StrategyTerm& term : terms) {
-    REMAPLAB_TRY(AddTerm(term, context, before, strategy));
+    REMAPLAB_TRY(CheckCombination(before, term));
     before = term.name;
+  }
+  Strategy strategy;
+  for (const StrategyTerm& term : terms) {
+    REMAPLAB_ASSIGN(const StrategyEntry* entry, FindEntry(term.name));
+    const Parameters parameters(term, entry->info);
+    REMAPLAB_TRY(&term == &terms.front() ? entry->make(parameters, context, strategy)
+                                         : entry->modify(parameters, context, strategy));
   }
   strategy.text = StrategyTextOf(terms);
   return strategy;

@@ -30,6 +30,7 @@ class CachedSets final : public RemapPolicy {
     }
     return empty < sets_ ? empty : oldest;
   }
+  std::unique_ptr<RemapPolicy> Fresh() const override { return std::make_unique<CachedSets>(sets_, grain_); }
   void PlanRemap(const PlanView& view, uint32_t set, StepPlan& plan) override {
     PlanRemapChanged(view, set, grain_, plan);
   }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/result.h"
@@ -45,9 +47,24 @@ extern const StrategyEntry kSkipTemp;
 extern const StrategyEntry kSkipProfiled;
 extern const StrategyEntry kCachedSets;
 extern const StrategyEntry kTwoRanges;
+extern const StrategyEntry kAdaptive;
+
+// Which of the two copies shadowed slots get.
+enum class CopyDirection : uint8_t { kBoth, kByAccess };
+constexpr bool NeedsCopyIn(CopyDirection direction, const SlotSpec& slot) {
+  return direction == CopyDirection::kBoth || slot.access != Access::kWrite;
+}
+constexpr bool NeedsCopyOut(CopyDirection direction, const SlotSpec& slot) {
+  return direction == CopyDirection::kBoth || slot.access != Access::kRead;
+}
 
 // Every slot in the same class.
 std::unique_ptr<SlotPolicy> MakeUniformSlots(SlotClass slot_class);
+// copy_shadow's: slots of at most `threshold` recorded bytes become shadowed.
+void ShadowUpTo(uint64_t threshold, const ProgramSpec& program, std::span<SlotClass> classes);
+// copy_shadow(threshold=auto) over the classes of `rest`. `remap` keeps the mapped slots current, and outlives it.
+std::unique_ptr<SlotPolicy> MakeAutoThreshold(std::unique_ptr<SlotPolicy> rest, const RemapPolicy& remap,
+                                              CopyDirection direction, StageMaker stage);
 // skip_remap's way of keeping mapped slots current, which several strategies share.
 std::unique_ptr<RemapPolicy> MakeSkipRemap(Identity identity, AccessGrain grain);
 // Reads `access=range|run|slot` and checks that the driver takes it.

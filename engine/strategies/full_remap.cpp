@@ -8,6 +8,7 @@ namespace {
 
 class FullRemap final : public RemapPolicy {
  public:
+  std::unique_ptr<RemapPolicy> Fresh() const override { return std::make_unique<FullRemap>(); }
   void PlanRemap(const PlanView& view, uint32_t set, StepPlan& plan) override {
     PlanWait(set, plan);
     PlanUnmapAll(view, set, plan);

@@ -14,6 +14,7 @@ class SkipRemap final : public RemapPolicy {
   SkipRemap(Identity identity, AccessGrain grain) : identity_(identity), grain_(grain) {}
 
   Identity identity() const override { return identity_; }
+  std::unique_ptr<RemapPolicy> Fresh() const override { return std::make_unique<SkipRemap>(identity_, grain_); }
   void PlanRemap(const PlanView& view, uint32_t set, StepPlan& plan) override {
     PlanRemapChanged(view, set, grain_, plan);
   }

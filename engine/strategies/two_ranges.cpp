@@ -11,6 +11,7 @@ class TwoRanges final : public RemapPolicy {
   explicit TwoRanges(AccessGrain grain) : grain_(grain) {}
 
   uint32_t PickSet(const PlanView& view) override { return view.ordinal % 2 == 1 ? 0 : 1; }
+  std::unique_ptr<RemapPolicy> Fresh() const override { return std::make_unique<TwoRanges>(grain_); }
   void PlanRemap(const PlanView& view, uint32_t set, StepPlan& plan) override {
     PlanRemapChanged(view, set, grain_, plan);
   }
