@@ -45,10 +45,14 @@ std::string_view Explain(Misuse misuse) {
       return "something is mapped there";
     case Misuse::kMapLargerThanHandle:
       return "the handle has less memory";
+    case Misuse::kMapPrefix:
+      return "the handle has more memory";
     case Misuse::kMapUnaligned:
       return "address or size is no multiple of the granularity";
     case Misuse::kMapReleased:
       return "the handle's memory is gone";
+    case Misuse::kMapReleasedAlive:
+      return "the handle was released";
     case Misuse::kAccessNull:
     case Misuse::kFreeNull:
       return "no address or size 0";
@@ -57,6 +61,7 @@ std::string_view Explain(Misuse misuse) {
     case Misuse::kAccessPartOfChunk:
       return "the range covers part of a mapping";
     case Misuse::kAccessHole:
+    case Misuse::kAccessHoleAtEnd:
     case Misuse::kUnmapHole:
       return "the range has a hole";
     case Misuse::kAccessTail:
@@ -290,7 +295,7 @@ std::optional<Misuse> AddressSpace::CheckMap(Range range, Handle handle) {
     return Misuse::kMapNull;
   }
   const Physical* physical = Find(handle);
-  if (physical == nullptr || !physical->owned) {
+  if (physical == nullptr) {
     return Misuse::kMapReleased;
   }
   const auto reservation = ReservationAt(range.at);
@@ -309,7 +314,10 @@ std::optional<Misuse> AddressSpace::CheckMap(Range range, Handle handle) {
   if (range.size > physical->size) {
     return Misuse::kMapLargerThanHandle;
   }
-  return std::nullopt;
+  if (!physical->owned) {
+    return Misuse::kMapReleasedAlive;
+  }
+  return range.size < physical->size ? std::optional(Misuse::kMapPrefix) : std::nullopt;
 }
 
 Result<WorkDone> AddressSpace::Map(Address at, uint64_t size, Handle handle) {
@@ -363,13 +371,24 @@ std::optional<Misuse> AddressSpace::CheckUnmap(Range range) const {
   return chunks > 1 ? std::optional(Misuse::kUnmapSeveral) : std::nullopt;
 }
 
-AddressSpace::Range AddressSpace::WholeMappings(Range range) const {
+AddressSpace::Range AddressSpace::WholeMappings(Range range, Effect effect) const {
   Address begin = range.at;
   Address end = range.at + range.size;
-  if (const auto first = MappingOver(begin); first != mappings_.end()) {
+  const auto first = MappingOver(begin);
+  const auto last = MappingOver(end - 1);
+  if (effect == Effect::kCoveredOnly) {
+    if (first != mappings_.end() && first->first != begin) {
+      begin = first->first + first->second.size;
+    }
+    if (last != mappings_.end() && last->first + last->second.size != end) {
+      end = last->first;
+    }
+    return {begin, begin < end ? end - begin : 0};
+  }
+  if (first != mappings_.end()) {
     begin = first->first;
   }
-  if (const auto last = MappingOver(end - 1); last != mappings_.end()) {
+  if (last != mappings_.end()) {
     end = last->first + last->second.size;
   }
   return {begin, end - begin};
@@ -391,13 +410,15 @@ Result<WorkDone> AddressSpace::Unmap(Address at, uint64_t size) {
       }
       return WorkDone{};
     }
-    range = WholeMappings(range);
+    range = WholeMappings(range, profile_.On(*misuse).effect);
   }
   WorkDone work;
   uint64_t seen = 0;
-  const auto first = mappings_.find(range.at);
+  const auto first = mappings_.lower_bound(range.at);
   const auto end = mappings_.lower_bound(range.at + range.size);
   for (auto mapping = first; mapping != end; ++mapping) {
+    // Whatever runtimes forget, the reservation underneath counts what is mapped in it.
+    --std::prev(reservations_.upper_bound(mapping->first))->second.mappings;
     ++work.chunks;
     work.bytes += mapping->second.size;
     work.chunk_devices += static_cast<uint64_t>(std::popcount(mapping->second.access));
@@ -405,8 +426,6 @@ Result<WorkDone> AddressSpace::Unmap(Address at, uint64_t size) {
     DropReference(mapping->second.handle);
   }
   mappings_.erase(first, end);
-  // Whatever runtimes forget, the reservation underneath counts what is mapped in it.
-  std::prev(reservations_.upper_bound(range.at))->second.mappings -= work.chunks;
   work.devices = static_cast<uint32_t>(std::popcount(seen));
   return work;
 }
@@ -423,17 +442,16 @@ std::optional<Misuse> AddressSpace::CheckSetAccess(Range range, uint32_t device)
   if (mapping == mappings_.end() || mapping->second.forgotten || reservation == reservations_.end()) {
     return Misuse::kAccessUnmapped;
   }
-  bool part = mapping->first != range.at;
+  const bool begins_inside = mapping->first != range.at;
   const Address end = range.at + range.size;
   Address covered = mapping->first;
   for (; covered < end; ++mapping) {
     if (mapping == mappings_.end() || mapping->first != covered) {
-      return Misuse::kAccessHole;
+      return mapping == mappings_.end() || mapping->first >= end ? Misuse::kAccessHoleAtEnd : Misuse::kAccessHole;
     }
     covered += mapping->second.size;
   }
-  part = part || covered != end;
-  if (part) {
+  if (begins_inside || covered != end) {
     return Misuse::kAccessPartOfChunk;
   }
   const bool from_first = mappings_.lower_bound(reservation->first)->first == range.at;
@@ -451,12 +469,12 @@ Result<WorkDone> AddressSpace::SetAccess(Address at, uint64_t size, uint32_t dev
     if (!does) {
       return WorkDone{};
     }
-    range = WholeMappings(range);
+    range = WholeMappings(range, profile_.On(*misuse).effect);
   }
   WorkDone work{.devices = 1};
   const uint64_t bit = uint64_t{1} << device;
   const auto end = mappings_.lower_bound(range.at + range.size);
-  for (auto mapping = mappings_.find(range.at); mapping != end; ++mapping) {
+  for (auto mapping = mappings_.lower_bound(range.at); mapping != end; ++mapping) {
     if ((mapping->second.access & bit) != 0) {
       ++work.unchanged_chunks;
     } else {

@@ -90,8 +90,8 @@ class AddressSpace {
   std::optional<Misuse> CheckMap(Range range, Handle handle);
   std::optional<Misuse> CheckUnmap(Range range) const;
   std::optional<Misuse> CheckSetAccess(Range range, uint32_t device);
-  // Widens a range to the whole mappings that it touches.
-  Range WholeMappings(Range range) const;
+  // The range of whole mappings that a call on `range` acts on: those inside it, or with kWholeChunk all it touches.
+  Range WholeMappings(Range range, Effect effect) const;
   void Forget(Address at);
 
   const DriverProfile& profile_;

@@ -21,53 +21,57 @@ constexpr DriverVerdict With(DriverVerdict verdict, Effect effect) {
 constexpr DriverVerdict kSilentLeak = With(kSilent, Effect::kLeaksReference);
 constexpr DriverVerdict kSilentForget = With(kSilent, Effect::kForgets);
 constexpr DriverVerdict kWholeChunk = With(kDoes, Effect::kWholeChunk);
+constexpr DriverVerdict kCovered = With(kDoes, Effect::kCoveredOnly);
 constexpr DriverVerdict k999Forget = With(Code(999), Effect::kForgets);
 
 struct Row {
   Misuse misuse;
   std::string_view name;
-  std::array<DriverVerdict, 5> by_profile;  // cuda, rocm-6.1, rocm-6.2, rocm-7.1, rocm-dev
+  std::array<DriverVerdict, 6> by_profile;  // in the order of kProfiles
 };
 
 // clang-format off
 constexpr std::array<Row, kMisuseCount> kRows = {{
-    //                                                          cuda        rocm-6.1      rocm-6.2       rocm-7.1      rocm-dev
-    {Misuse::kReserveSize,            "reserve_size",            {Code(1),    kNobodyKnows, Code(2),       Code(1),      Code(1)}},
-    {Misuse::kReserveAlignment,       "reserve_alignment",       {Code(1),    kNobodyKnows, Code(2),       Code(1),      Code(1)}},
-    {Misuse::kReserveLargeAlignment,  "reserve_large_alignment", {kDoes,      kNobodyKnows, kSilent,       kNobodyKnows, kNobodyKnows}},
-    {Misuse::kReserveUnevenAlignment, "reserve_uneven_alignment",{kDoes,      kError,       kDoes,         kDoes,        kDoes}},
-    {Misuse::kCreateZero,             "create_zero",             {Code(1),    Code(1),      Code(1),       Code(1),      Code(1)}},
-    {Misuse::kCreateDevice,           "create_device",           {Code(101),  Code(1),      Code(1),       Code(101),    Code(101)}},
-    {Misuse::kCreateOddSize,          "create_odd_size",         {Code(1),    Code(1),      Code(1),       Code(1),      Code(1)}},
-    {Misuse::kCreateUnalignedSize,    "create_unaligned_size",   {Code(1),    kNobodyKnows, Code(2),       Code(2),      Code(2)}},
-    {Misuse::kMapNull,                "map_null",                {Code(1),    Code(1),      Code(1),       Code(1),      Code(1)}},
-    {Misuse::kMapOutside,             "map_outside",             {Code(1),    kNobodyKnows, kSilent,       kSilent,      kError}},
-    {Misuse::kMapPastEnd,             "map_past_end",            {Code(1),    kNobodyKnows, kCrash,        kCrash,       kError}},
-    {Misuse::kMapOverlap,             "map_overlap",             {Code(1),    kNobodyKnows, kSilentLeak,   kSilentLeak,  kError}},
-    {Misuse::kMapLargerThanHandle,    "map_larger_than_handle",  {Code(1),    kNobodyKnows, kNobodyKnows,  kNobodyKnows, kNobodyKnows}},
-    {Misuse::kMapUnaligned,           "map_unaligned",           {Code(1),    kNobodyKnows, kSilent,       kSilent,      Code(1)}},
-    {Misuse::kMapReleased,            "map_released",            {Code(1),    kCrash,       kCrash,        kCrash,       kCrash}},
-    {Misuse::kAccessNull,             "access_null",             {Code(1),    Code(1),      Code(1),       Code(1),      Code(1)}},
-    {Misuse::kAccessDevice,           "access_device",           {Code(101),  Code(1),      Code(1),       Code(1),      Code(1)}},
-    {Misuse::kAccessUnmapped,         "access_unmapped",         {Code(1),    kNobodyKnows, Code(1),       Code(1),      Code(1)}},
-    {Misuse::kAccessPartOfChunk,      "access_part_of_chunk",    {Code(1),    kNobodyKnows, kWholeChunk,   Code(1),      Code(1)}},
-    {Misuse::kAccessHole,             "access_hole",             {Code(1),    kNobodyKnows, Code(1),       Code(1),      Code(1)}},
-    {Misuse::kAccessTail,             "access_tail",             {kDoes,      kNobodyKnows, kDoes,         kNobodyKnows, kDoes}},
-    {Misuse::kAccessPartForPeer,      "access_part_for_peer",    {kDoes,      kNobodyKnows, Code(1),       Code(1),      Code(1)}},
-    {Misuse::kUnmapNull,              "unmap_null",              {Code(1),    Code(1),      Code(1),       Code(1),      Code(1)}},
-    {Misuse::kUnmapZero,              "unmap_zero",              {Code(1),    kNobodyKnows, Code(1),       Code(1),      Code(1)}},
-    {Misuse::kUnmapUnmapped,          "unmap_unmapped",          {Code(1),    kNobodyKnows, kCrash,        Code(1),      Code(1)}},
-    {Misuse::kUnmapPart,              "unmap_part",              {Code(1),    kDoes,        kSilentForget, Code(1),      Code(1)}},
-    {Misuse::kUnmapInside,            "unmap_inside",            {Code(1),    kDoes,        kSilentForget, Code(1),      Code(1)}},
-    {Misuse::kUnmapSeveral,           "unmap_several",           {kDoes,      kNobodyKnows, kSilentForget, kDoes,        kDoes}},
-    {Misuse::kUnmapHole,              "unmap_hole",              {Code(1),    kNobodyKnows, kSilentForget, Code(1),      Code(1)}},
-    {Misuse::kFreeNull,               "free_null",               {Code(1),    Code(1),      Code(1),       Code(1),      Code(1)}},
-    {Misuse::kFreeWrongSize,          "free_wrong_size",         {Code(1),    kNobodyKnows, kDoes,         kDoes,        kDoes}},
-    {Misuse::kFreeMapped,             "free_mapped",             {Code(1),    kNobodyKnows, kSilentForget, k999Forget,   k999Forget}},
-    {Misuse::kFreeUnknown,            "free_unknown",            {Code(1),    kNobodyKnows, kCrash,        kCrash,       Code(1)}},
-    {Misuse::kReleaseNull,            "release_null",            {Code(1),    Code(1),      Code(1),       Code(1),      Code(1)}},
-    {Misuse::kReleaseMapped,          "release_mapped",          {kDoes,      kDoes,        kDoes,         kDoes,        kDoes}},
-    {Misuse::kReleaseTwice,           "release_twice",           {Code(1),    kCrash,       kCrash,        kCrash,       kCrash}},
+    //                                                                cuda          cuda-580       rocm-6.1       rocm-6.2       rocm-7.1       rocm-dev
+    {Misuse::kReserveSize,            "reserve_size",             {Code(1),       Code(1),       kNobodyKnows,  Code(2),       Code(1),       Code(1)}},
+    {Misuse::kReserveAlignment,       "reserve_alignment",        {Code(1),       Code(1),       kNobodyKnows,  Code(2),       Code(1),       Code(1)}},
+    {Misuse::kReserveLargeAlignment,  "reserve_large_alignment",  {kDoes,         kDoes,         kNobodyKnows,  kSilent,       kNobodyKnows,  kNobodyKnows}},
+    {Misuse::kReserveUnevenAlignment, "reserve_uneven_alignment", {kDoes,         kDoes,         kError,        kDoes,         kDoes,         kDoes}},
+    {Misuse::kCreateZero,             "create_zero",              {Code(1),       Code(1),       Code(1),       Code(1),       Code(1),       Code(1)}},
+    {Misuse::kCreateDevice,           "create_device",            {Code(101),     Code(101),     Code(1),       Code(1),       Code(101),     Code(101)}},
+    {Misuse::kCreateOddSize,          "create_odd_size",          {Code(1),       Code(1),       Code(1),       Code(1),       Code(1),       Code(1)}},
+    {Misuse::kCreateUnalignedSize,    "create_unaligned_size",    {Code(1),       Code(1),       kNobodyKnows,  Code(2),       Code(2),       Code(2)}},
+    {Misuse::kMapNull,                "map_null",                 {Code(1),       Code(1),       Code(1),       Code(1),       Code(1),       Code(1)}},
+    {Misuse::kMapOutside,             "map_outside",              {Code(1),       Code(1),       kNobodyKnows,  kSilent,       kSilent,       kError}},
+    {Misuse::kMapPastEnd,             "map_past_end",             {Code(1),       kDoes,         kDoes,         kCrash,        kCrash,        kError}},
+    {Misuse::kMapOverlap,             "map_overlap",              {Code(1),       Code(1),       kNobodyKnows,  kSilentLeak,   kSilentLeak,   kError}},
+    {Misuse::kMapLargerThanHandle,    "map_larger_than_handle",   {Code(1),       Code(801),     kNobodyKnows,  kNobodyKnows,  kNobodyKnows,  kNobodyKnows}},
+    {Misuse::kMapPrefix,              "map_prefix",               {kDoes,         Code(801),     kNobodyKnows,  kDoes,         kDoes,         kDoes}},
+    {Misuse::kMapUnaligned,           "map_unaligned",            {Code(1),       Code(1),       kNobodyKnows,  kSilent,       kSilent,       Code(1)}},
+    {Misuse::kMapReleased,            "map_released",             {Code(1),       kCrash,        kCrash,        kCrash,        kCrash,        kCrash}},
+    {Misuse::kMapReleasedAlive,       "map_released_alive",       {Code(1),       kDoes,         kCrash,        kCrash,        kCrash,        kCrash}},
+    {Misuse::kAccessNull,             "access_null",              {Code(1),       Code(1),       Code(1),       Code(1),       Code(1),       Code(1)}},
+    {Misuse::kAccessDevice,           "access_device",            {Code(1),       Code(1),       Code(1),       Code(1),       Code(1),       Code(1)}},
+    {Misuse::kAccessUnmapped,         "access_unmapped",          {Code(1),       Code(1),       kNobodyKnows,  Code(1),       Code(1),       Code(1)}},
+    {Misuse::kAccessPartOfChunk,      "access_part_of_chunk",     {Code(1),       Code(1),       kNobodyKnows,  kWholeChunk,   Code(1),       Code(1)}},
+    {Misuse::kAccessHole,             "access_hole",              {Code(1),       kCovered,      kNobodyKnows,  Code(1),       Code(1),       Code(1)}},
+    {Misuse::kAccessHoleAtEnd,        "access_hole_at_end",       {Code(1),       Code(1),       kNobodyKnows,  Code(1),       Code(1),       Code(1)}},
+    {Misuse::kAccessTail,             "access_tail",              {kDoes,         kDoes,         kNobodyKnows,  kDoes,         kNobodyKnows,  kDoes}},
+    {Misuse::kAccessPartForPeer,      "access_part_for_peer",     {kDoes,         kNobodyKnows,  kNobodyKnows,  Code(1),       Code(1),       Code(1)}},
+    {Misuse::kUnmapNull,              "unmap_null",               {Code(1),       Code(1),       Code(1),       Code(1),       Code(1),       Code(1)}},
+    {Misuse::kUnmapZero,              "unmap_zero",               {Code(1),       Code(1),       kNobodyKnows,  Code(1),       Code(1),       Code(1)}},
+    {Misuse::kUnmapUnmapped,          "unmap_unmapped",           {Code(1),       kCovered,      kNobodyKnows,  kCrash,        Code(1),       Code(1)}},
+    {Misuse::kUnmapPart,              "unmap_part",               {Code(1),       kCovered,      kDoes,         kSilentForget, Code(1),       Code(1)}},
+    {Misuse::kUnmapInside,            "unmap_inside",             {Code(1),       kCovered,      kDoes,         kSilentForget, Code(1),       Code(1)}},
+    {Misuse::kUnmapSeveral,           "unmap_several",            {kDoes,         kDoes,         kNobodyKnows,  kSilentForget, kDoes,         kDoes}},
+    {Misuse::kUnmapHole,              "unmap_hole",               {Code(1),       kCovered,      kNobodyKnows,  kSilentForget, Code(1),       Code(1)}},
+    {Misuse::kFreeNull,               "free_null",                {Code(1),       Code(1),       Code(1),       Code(1),       Code(1),       Code(1)}},
+    {Misuse::kFreeWrongSize,          "free_wrong_size",          {Code(1),       Code(1),       kNobodyKnows,  kDoes,         kDoes,         kDoes}},
+    {Misuse::kFreeMapped,             "free_mapped",              {Code(1),       Code(1),       kNobodyKnows,  kSilentForget, k999Forget,    k999Forget}},
+    {Misuse::kFreeUnknown,            "free_unknown",             {Code(1),       Code(1),       kNobodyKnows,  kCrash,        kCrash,        Code(1)}},
+    {Misuse::kReleaseNull,            "release_null",             {Code(1),       Code(1),       Code(1),       Code(1),       Code(1),       Code(1)}},
+    {Misuse::kReleaseMapped,          "release_mapped",           {kDoes,         kDoes,         kDoes,         kDoes,         kDoes,         kDoes}},
+    {Misuse::kReleaseTwice,           "release_twice",            {Code(1),       Code(1),       kCrash,        kCrash,        kCrash,        kCrash}},
 }};
 // clang-format on
 
@@ -85,9 +89,14 @@ constexpr uint64_t k4KiB = 4096;
 constexpr uint64_t k2MiB = uint64_t{2} << 20;
 using Partial = Capabilities::PartialAccess;
 
-constexpr std::array<DriverProfile, 5> kProfiles = {{
+constexpr std::array<DriverProfile, 6> kProfiles = {{
     {.name = "cuda",
-     .description = "CUDA driver API: strict, no call waits for the device",
+     .description = "CUDA driver API as documented: strict, no call waits for the device",
+     .hip = false,
+     .minimum_granularity = k2MiB,
+     .recommended_granularity = k2MiB},
+    {.name = "cuda-580",
+     .description = "what CUDA driver 580.159.04 on an H200 was seen to do: laxer than its documents",
      .hip = false,
      .minimum_granularity = k2MiB,
      .recommended_granularity = k2MiB},

@@ -27,13 +27,16 @@ enum class Misuse : uint8_t {
   kMapPastEnd,              // begins in a reservation and ends behind it
   kMapOverlap,              // over something mapped
   kMapLargerThanHandle,
+  kMapPrefix,          // less than the handle; legal by the documents
   kMapUnaligned,       // address or size no multiple of the granularity
-  kMapReleased,        // the handle is gone
+  kMapReleased,        // the handle's memory is gone
+  kMapReleasedAlive,   // the handle was released, its memory lives in another mapping
   kAccessNull,         // no address or size 0
   kAccessDevice,       // no such device
   kAccessUnmapped,     // nothing mapped there
   kAccessPartOfChunk,  // ends or begins inside a mapping
   kAccessHole,         // mapped with a hole in between
+  kAccessHoleAtEnd,    // mapped at first, then not
   kAccessTail,         // whole mappings, but not from the reservation's first one; legal by the documents
   kAccessPartForPeer,  // whole mappings, but not all of the reservation, for a device that is not the owner
   kUnmapNull,          // no address
@@ -42,7 +45,7 @@ enum class Misuse : uint8_t {
   kUnmapPart,          // part of one mapping, from its beginning
   kUnmapInside,        // begins inside a mapping
   kUnmapSeveral,       // several whole neighbouring mappings
-  kUnmapHole,          // whole mappings with a hole in between
+  kUnmapHole,          // whole mappings with a hole in between or at the end
   kFreeNull,           // no address or size 0
   kFreeWrongSize,
   kFreeMapped,   // something is still mapped in it
@@ -51,7 +54,7 @@ enum class Misuse : uint8_t {
   kReleaseMapped,  // legal: the memory lives until its last unmap
   kReleaseTwice,
 };
-inline constexpr size_t kMisuseCount = 36;
+inline constexpr size_t kMisuseCount = 39;
 std::string_view Name(Misuse misuse);  // "map_overlap", ...
 
 enum class VerdictKind : uint8_t {
@@ -68,6 +71,7 @@ enum class Effect : uint8_t {
   kLeaksReference,  // the handle's memory is never given back
   kForgets,         // the runtime loses its record of the object while the driver underneath keeps it
   kWholeChunk,      // done, but to whole mappings
+  kCoveredOnly,     // done, but only to the mappings that lie wholly inside
 };
 
 struct DriverVerdict {
