@@ -178,7 +178,7 @@ int64_t SimBackend::Jittered(int64_t ns) {
 
 void SimBackend::Tell(TimelineTrack track, std::string_view name, int64_t start, int64_t end, Address at, uint64_t size,
                       int64_t waited_ns) {
-  if (timeline_ != nullptr && (end > start || at != kNullAddress)) [[unlikely]] {
+  if (timeline_ != nullptr) [[unlikely]] {
     timeline_->OnSpan({.track = track,
                        .name = name,
                        .device = device_,
@@ -207,8 +207,10 @@ void SimBackend::Charge(CallKind kind, CallQuantities quantities, Address at, ui
   const int64_t ns = Jittered(costs_.CallNs(kind, quantities));
   if (ActsOnDriver(kind)) {
     const int64_t start = process_->TakeLock(clocks_.cpu, ns);
-    Tell(TimelineTrack::kCpu, "driver_lock", clocks_.cpu, start);
-    clocks_.cpu = start;
+    if (start > clocks_.cpu) {
+      Tell(TimelineTrack::kCpu, "driver_lock", clocks_.cpu, start);
+      clocks_.cpu = start;
+    }
   }
   Tell(TimelineTrack::kCpu, Name(kind), clocks_.cpu, clocks_.cpu + ns, at, size);
   clocks_.cpu += ns;
@@ -514,8 +516,10 @@ Status SimBackend::BeginStep(uint64_t step) {
       clocks_.cpu = free;
     }
   }
-  Tell(TimelineTrack::kCpu, "host", clocks_.cpu, clocks_.cpu + host_step_ns_);
-  clocks_.cpu += host_step_ns_;
+  if (host_step_ns_ > 0) {
+    Tell(TimelineTrack::kCpu, "host", clocks_.cpu, clocks_.cpu + host_step_ns_);
+    clocks_.cpu += host_step_ns_;
+  }
   return {};
 }
 
