@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "backends/splitmix.h"
 #include "base/parse.h"
 
 namespace remaplab {
@@ -76,7 +75,7 @@ Result<FaultSpec> ParseFaultSpec(std::string_view text) {
 InjectFaults::InjectFaults(Backend& inner, std::vector<FaultSpec> specs, const PhaseSwitch* phase)
     : BackendWrapper(inner), phase_(phase) {
   for (FaultSpec& spec : specs) {
-    faults_.push_back({spec, Threshold(spec.rate), spec.seed});
+    faults_.push_back({spec, Threshold(spec.rate), Random(spec.seed)});
   }
 }
 
@@ -88,7 +87,7 @@ Status InjectFaults::Check(CallKind kind) {
     if (fault.spec.kind == kind && fault.spec.in_cleanup == in_cleanup) {
       // Every armed rate draws on every call, so that one fault does not shift another's sequence.
       fails |= fault.spec.call != 0 ? call == fault.spec.call
-                                    : SplitMix64(fault.state) < fault.threshold || fault.spec.rate >= 1;
+                                    : fault.random.Next() < fault.threshold || fault.spec.rate >= 1;
     }
   }
   if (fails) {

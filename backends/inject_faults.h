@@ -15,6 +15,7 @@
 
 #include "backends/backend.h"
 #include "backends/phase.h"
+#include "base/random.h"
 #include "base/result.h"
 
 namespace remaplab {
@@ -57,7 +58,7 @@ class InjectFaults final : public BackendWrapper {
   struct Armed {
     FaultSpec spec;
     uint64_t threshold = 0;  // fails when the generator's next value is below
-    uint64_t state = 0;
+    Random random;
   };
 
   Status Check(CallKind kind);

@@ -16,7 +16,8 @@ std::optional<std::string> Always() { return std::nullopt; }
 constexpr std::array kBackends = {
     BackendEntry{"null", "accepts everything, costs nothing: the floor of the harness", Always, MakeNullBackend},
     BackendEntry{"sim", "simulated driver and clocks, by driver and cost profile", Always, MakeSimBackend},
-    BackendEntry{"host", "real memory and page tables of this machine, no GPU needed", HostUnavailable, MakeHostBackend},
+    BackendEntry{"host", "real memory and page tables of this machine, no GPU needed", HostUnavailable,
+                 MakeHostBackend},
 };
 
 }  // namespace

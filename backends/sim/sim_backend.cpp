@@ -11,7 +11,7 @@
 #include "backends/sim/driver_profile.h"
 #include "backends/sim/sim_process.h"
 #include "backends/sim/timeline.h"
-#include "backends/splitmix.h"
+#include "base/random.h"
 
 namespace remaplab {
 namespace {
@@ -149,7 +149,7 @@ class SimBackend final : public Backend {
   uint32_t run_ahead_;
   int64_t host_step_ns_;
   int64_t jitter_ppm_;
-  uint64_t random_;
+  Random random_;
   TimelineListener* timeline_;
 
   AddressSpace space_;
@@ -170,7 +170,7 @@ int64_t SimBackend::Jittered(int64_t ns) {
     return ns;
   }
   constexpr int kBits = 20;
-  const int64_t uniform = static_cast<int64_t>(SplitMix64(random_) >> (64 - kBits)) - (int64_t{1} << (kBits - 1));
+  const int64_t uniform = static_cast<int64_t>(random_.Next() >> (64 - kBits)) - (int64_t{1} << (kBits - 1));
   const int64_t spread = ns / kMillion * jitter_ppm_ + ns % kMillion * jitter_ppm_ / kMillion;
   return std::max<int64_t>(0, ns + spread / (int64_t{1} << (kBits - 1)) * uniform +
                                   spread % (int64_t{1} << (kBits - 1)) * uniform / (int64_t{1} << (kBits - 1)));

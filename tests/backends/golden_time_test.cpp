@@ -4,7 +4,7 @@
 
 #include "backends/profiles/cost_profile.h"
 #include "backends/sim/timeline.h"
-#include "backends/splitmix.h"
+#include "base/random.h"
 #include "tests/backends/sim_fixture.h"
 #include "tests/golden_file.h"
 
@@ -118,7 +118,7 @@ std::string RunText(const std::string& driver_profile, const std::string& cost_p
   const auto baked = range.Baked();
   const CommandBufferId command_buffer = Must(sim->Capture(baked, 123));
   const EventId event = Must(sim->CreateEvent());
-  uint64_t random = 99;
+  Random random(99);
   std::string text;
   for (uint64_t step = 1; step <= 12; ++step) {
     Must(sim->BeginStep(step));
@@ -126,7 +126,7 @@ std::string RunText(const std::string& driver_profile, const std::string& cost_p
       Must(sim->Wait(event));
     }
     for (int change = 0; change < 3; ++change) {
-      const size_t slot = SplitMix64(random) % kSlots;
+      const size_t slot = random.Below(kSlots);
       const Memory memory = Must(sim->Create(kChunk, 0, 0, step));
       Must(sim->Unmap(range.base + slot * kChunk, kChunk));
       Must(sim->Map(range.base + slot * kChunk, kChunk, memory.handle));
@@ -136,8 +136,7 @@ std::string RunText(const std::string& driver_profile, const std::string& cost_p
     }
     Must(sim->Copy(shadow, range.memory[0].address, 100));
     Must(sim->Update(command_buffer, {baked.data(), 5}, 123));
-    Must(sim->Launch(
-        {.command_buffer = command_buffer, .gpu_ns = static_cast<int64_t>(SplitMix64(random) % 5'000'000)}));
+    Must(sim->Launch({.command_buffer = command_buffer, .gpu_ns = static_cast<int64_t>(random.Below(5'000'000))}));
     Must(sim->Record(event));
     Must(sim->EndStep(step, true));
     text += fmt::format("{} {} {}\n", step, sim->now(), LastStepEnd(*sim));
