@@ -573,7 +573,8 @@ Status RemapSession::Execute(const PlanOp& op) {
 }
 
 Status RemapSession::Reserve(MappedSet& set) {
-  REMAPLAB_ASSIGN(set.base, backend_.Reserve(layout_.bytes(), program_.granularity));
+  // The driver's own alignment will do: some drivers accept a wider one and do not honour it.
+  REMAPLAB_ASSIGN(set.base, backend_.Reserve(layout_.bytes(), 0));
   set.reserved = layout_.bytes();
   reserved_now_ += set.reserved;
   memory_.peak_reserved = std::max(memory_.peak_reserved, reserved_now_);

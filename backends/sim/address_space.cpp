@@ -111,7 +111,9 @@ AddressSpace::AddressSpace(const DriverProfile& profile, uint32_t devices)
 Result<bool> AddressSpace::Judge(Misuse misuse, CallKind kind, Range range) const {
   const DriverVerdict verdict = profile_.On(misuse);
   const auto describe = [&] {
-    return fmt::format("{} of [{:#x}, +{}): {}", Name(kind), range.at, range.size, Explain(misuse));
+    const std::string what = range.at == kNullAddress ? fmt::format("{} bytes", range.size)
+                                                      : fmt::format("[{:#x}, +{})", range.at, range.size);
+    return fmt::format("{} of {}: {}", Name(kind), what, Explain(misuse));
   };
   switch (verdict.kind) {
     case VerdictKind::kDoes:
