@@ -91,48 +91,49 @@ class Adaptive final : public SlotPolicy {
     }
   }
 
-  // Another choice must be better by this part to be worth a change.
-  static constexpr int64_t kWorth = 64;
+  // A change must pay for itself within so many steps, or as many as have been seen.
+  static constexpr uint64_t kHorizon = 1000;
 
   Result<bool> TryCandidates(const ProgramSpec& program, std::span<SlotClass> classes) {
     const std::vector<uint32_t> changes = history_.ChangesBySlot();
     const std::unique_ptr<RemapPolicy> remap = MakeSkipRemap(Identity::kBacking, AccessGrain::kRange);
     REMAPLAB_ASSIGN(Rehearsal rehearsal, Rehearsal::Make(stage_, program, history_));
-    REMAPLAB_ASSIGN(stay_ns_, rehearsal.Try(classes, kDirection, remap->Fresh()));
-    best_ns_ = INT64_MAX;
+    REMAPLAB_ASSIGN(const Rehearsal::Outcome stay, rehearsal.Try(classes, kDirection, remap->Fresh()));
+    Rehearsal::Outcome best = stay;
     std::vector<SlotClass> trial(classes.size());
-    std::vector<SlotClass> best;
+    std::vector<SlotClass> best_classes;
     for (const Candidate& candidate : Candidates(program)) {
       Apply(candidate, program, changes, trial);
-      REMAPLAB_ASSIGN(const int64_t ns, rehearsal.Try(trial, kDirection, remap->Fresh()));
-      if (ns < best_ns_) {
-        best_ns_ = ns;
-        best = trial;
+      REMAPLAB_ASSIGN(const Rehearsal::Outcome outcome, rehearsal.Try(trial, kDirection, remap->Fresh()));
+      if (outcome.step_ns < best.step_ns) {
+        best = outcome;
+        best_classes = trial;
       }
     }
-    if (best_ns_ >= stay_ns_ - stay_ns_ / kWorth) {
-      best_ns_ = stay_ns_;
+    stay_ns_ = stay.step_ns;
+    step_ns_ = best.step_ns;
+    const int64_t horizon = static_cast<int64_t>(std::max(kHorizon, steps_));
+    if (best_classes.empty() || (stay.step_ns - best.step_ns) <= (stay.take_down_ns + best.set_up_ns) / horizon) {
+      step_ns_ = stay_ns_;
       return false;
     }
-    std::copy(best.begin(), best.end(), classes.begin());
+    std::copy(best_classes.begin(), best_classes.end(), classes.begin());
     return true;
   }
 
   void Describe(uint64_t ordinal, std::span<const SlotClass> classes) {
     const auto count = [&](SlotClass wanted) { return std::count(classes.begin(), classes.end(), wanted); };
-    constexpr int64_t kCounted = StepHistory::kSteps - Rehearsal::kSettling;
-    resolved_ =
-        fmt::format("{} mapped, {} shadowed, {} dynamic since step {}; looked at step {}: {} ns a step, {} before",
-                    count(SlotClass::kMapped), count(SlotClass::kShadowed), count(SlotClass::kDynamic), learned_at_,
-                    ordinal, best_ns_ / kCounted, stay_ns_ / kCounted);
+    resolved_ = fmt::format("{} mapped, {} shadowed, {} dynamic since step {}; at step {}: {} ns a step, {} before",
+                            count(SlotClass::kMapped), count(SlotClass::kShadowed), count(SlotClass::kDynamic),
+                            learned_at_, ordinal, step_ns_, stay_ns_);
   }
 
   StageMaker stage_;
   StepHistory history_;
   uint64_t steps_ = 0;  // with this slot table
   uint64_t next_look_ = StepHistory::kSteps;
-  int64_t stay_ns_ = 0;
-  int64_t best_ns_ = 0;
+  int64_t stay_ns_ = 0;  // a step with the classes before the last look
+  int64_t step_ns_ = 0;  // and after it
   uint64_t learned_at_ = 0;
   std::string resolved_;
 };

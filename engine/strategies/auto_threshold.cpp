@@ -66,16 +66,15 @@ class AutoThreshold final : public SlotPolicy {
     for (const uint64_t threshold : thresholds) {
       classes = rest_classes_;
       ShadowUpTo(threshold, program, classes);
-      REMAPLAB_ASSIGN(const int64_t ns, rehearsal.Try(classes, direction_, remap_.Fresh()));
-      without = threshold == 0 ? ns : without;
-      if (threshold == 0 || ns < best) {
-        best = ns;
+      REMAPLAB_ASSIGN(const Rehearsal::Outcome outcome, rehearsal.Try(classes, direction_, remap_.Fresh()));
+      without = threshold == 0 ? outcome.step_ns : without;
+      if (threshold == 0 || outcome.step_ns < best) {
+        best = outcome.step_ns;
         threshold_ = threshold;
       }
     }
-    constexpr int64_t kCounted = StepHistory::kSteps - Rehearsal::kSettling;
     resolved_ = fmt::format("threshold={}: {} ns a step, the least of {} thresholds tried; {} ns without shadows",
-                            threshold_, best / kCounted, thresholds.size(), without / kCounted);
+                            threshold_, best, thresholds.size(), without);
     return {};
   }
 

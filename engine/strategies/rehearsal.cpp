@@ -85,12 +85,13 @@ SlotChange Rehearsal::OnStage(uint32_t slot, const Binding& binding) const {
   return change;
 }
 
-Result<int64_t> Rehearsal::Try(std::span<const SlotClass> classes, CopyDirection direction,
-                               std::unique_ptr<RemapPolicy> remap) {
+Result<Rehearsal::Outcome> Rehearsal::Try(std::span<const SlotClass> classes, CopyDirection direction,
+                                          std::unique_ptr<RemapPolicy> remap) {
   RemapSession session(
       *stage_, program_,
       Strategy{.text = {}, .slots = std::make_unique<FixedSlots>(classes, direction), .remap = std::move(remap)});
   ends_.clear();
+  const int64_t begin = stage_->now();
   std::vector<SlotChange> changes;
   for (size_t i = 0; i < history_.steps(); ++i) {
     changes.clear();
@@ -105,12 +106,17 @@ Result<int64_t> Rehearsal::Try(std::span<const SlotClass> classes, CopyDirection
     REMAPLAB_TRY(session.Step({.step = i + 1, .gpu_ns = history_.step(i).gpu_ns, .changes = changes, .unproven = {}}));
   }
   REMAPLAB_TRY(stage_->TakeStepEnds(ends_));
+  REMAPLAB_TRY(stage_->Synchronize());
+  const int64_t end = stage_->now();
   REMAPLAB_TRY(session.Teardown());
   REMAPLAB_TRY(stage_->Synchronize());
   if (ends_.size() <= kSettling) {
     return Fail(ErrorCode::kInternal, "a rehearsal needs more steps");
   }
-  return ends_.back().end_ns - ends_[kSettling - 1].end_ns;
+  const int64_t counted = ends_.back().end_ns - ends_[kSettling - 1].end_ns;
+  return Outcome{.step_ns = counted / static_cast<int64_t>(ends_.size() - kSettling),
+                 .set_up_ns = ends_.front().end_ns - begin - history_.step(0).gpu_ns,
+                 .take_down_ns = stage_->now() - end};
 }
 
 std::vector<uint64_t> ThresholdsOf(const ProgramSpec& program) {

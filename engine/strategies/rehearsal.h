@@ -46,9 +46,13 @@ class Rehearsal {
   // The history must outlive the rehearsal.
   static Result<Rehearsal> Make(const StageMaker& stage, const ProgramSpec& program, const StepHistory& history);
 
-  // Simulated time of the history's last steps with these classes; the first ones set things up and are not counted.
-  Result<int64_t> Try(std::span<const SlotClass> classes, CopyDirection direction, std::unique_ptr<RemapPolicy> remap);
-  static constexpr size_t kSettling = 4;
+  // Simulated times.
+  struct Outcome {
+    int64_t step_ns = 0;    // of one step, once things are settled
+    int64_t set_up_ns = 0;  // what the first step takes longer than its GPU work
+    int64_t take_down_ns = 0;
+  };
+  Result<Outcome> Try(std::span<const SlotClass> classes, CopyDirection direction, std::unique_ptr<RemapPolicy> remap);
 
  private:
   Rehearsal(std::unique_ptr<Backend> stage, const ProgramSpec& program, const StepHistory& history)
@@ -61,6 +65,9 @@ class Rehearsal {
   const StepHistory& history_;
   std::unordered_map<BackingId, Memory> memory_;  // on the stage
   std::vector<StepEnd> ends_;
+
+  static constexpr size_t kSettling = 4;  // steps that set things up and are not counted
+  static_assert(kSettling < StepHistory::kSteps);
 };
 
 // The sizes at which a threshold makes a difference, ascending: each size that some slot has, or as many of them as are
