@@ -4,6 +4,7 @@
 
 #include "engine/oracle.h"
 #include "replay/profile_costs.h"
+#include "replay/replay_parts.h"
 
 namespace remaplab {
 

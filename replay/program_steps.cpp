@@ -74,22 +74,23 @@ std::vector<ProgramSteps> SplitPrograms(const Trace& trace) {
   const BoundBackings bound(trace, programs.size(), program_of_declaration);
   std::vector<std::vector<int64_t>> starts(programs.size());
   std::vector<bool> seen(trace.backings());
-  const auto tell_binders = [&](uint32_t backing, ProgramEvent::Type type) {
+  const auto tell_binders = [&](uint32_t backing, ProgramEvent::Type type, uint32_t at) {
     for (size_t i = 0; i < programs.size(); ++i) {
       if (bound.Binds(i, backing)) {
-        programs[i].events.push_back({type, backing});
+        programs[i].events.push_back({type, backing, at});
       }
     }
   };
   for (size_t i = 0; i < trace.events.size(); ++i) {
     const auto [type, ref] = trace.events[i];
+    const uint32_t at = static_cast<uint32_t>(i);
     switch (type) {
       case TraceEventType::kProgram:
-        programs[program_of_declaration[ref]].events.push_back({ProgramEvent::Type::kDeclare, ref});
+        programs[program_of_declaration[ref]].events.push_back({ProgramEvent::Type::kDeclare, ref, at});
         break;
       case TraceEventType::kStep: {
         const uint32_t program = program_of_declaration[trace.step_program[ref]];
-        programs[program].events.push_back({ProgramEvent::Type::kStep, ref});
+        programs[program].events.push_back({ProgramEvent::Type::kStep, ref, at});
         ++programs[program].steps;
         if (trace.event_t[i] != kUnknownTime) {
           starts[program].push_back(trace.event_t[i]);
@@ -98,12 +99,12 @@ std::vector<ProgramSteps> SplitPrograms(const Trace& trace) {
       }
       case TraceEventType::kAlloc:
         if (seen[ref]) {
-          tell_binders(ref, ProgramEvent::Type::kReissue);
+          tell_binders(ref, ProgramEvent::Type::kReissue, at);
         }
         seen[ref] = true;
         break;
       case TraceEventType::kFree:
-        tell_binders(ref, ProgramEvent::Type::kFree);
+        tell_binders(ref, ProgramEvent::Type::kFree, at);
         break;
       default:
         break;

@@ -23,6 +23,7 @@ struct ProgramEvent {
   };
   Type type;
   uint32_t ref;
+  uint32_t at;  // position in Trace::events, for replaying several programs in turn
 };
 
 struct ProgramSteps {

@@ -70,17 +70,4 @@ Result<ProgramRun> ReplayProgram(const Trace& trace, const ProgramSteps& program
 Status CheckReplay(const Trace& trace, std::span<const ProgramSteps> programs, std::span<const std::string> strategies,
                    const ReplayOptions& options);
 
-// The program as the engine sees it: scaled, rounded, filtered. `granularity` as resolved by ResolveGranularity.
-ProgramSpec MakeProgramSpec(const TraceProgram& declaration, const ReplayOptions& options, uint64_t granularity);
-
-// Where each slot of the declaration is in `spec`, or kNoEngineSlot when --slots left it out.
-inline constexpr uint32_t kNoEngineSlot = ~0u;
-std::vector<uint32_t> EngineSlots(const TraceProgram& declaration, const ProgramSpec& spec);
-
-// The GPU time of one step of the trace: --gpu-step, else its own duration, else the program's.
-int64_t GpuTimeOf(const Trace& trace, const ProgramSteps& program, uint32_t step, const ReplayOptions& options);
-
-// Command line, else trace, else the backend's recommended one; error kUsage below the backend's minimum.
-Result<uint64_t> ResolveGranularity(const Trace& trace, const ReplayOptions& options, const Capabilities& capabilities);
-
 }  // namespace remaplab

@@ -26,13 +26,14 @@ KindTotals Totals(const Instrument& instrument, Phase phase) {
 
 }  // namespace
 
-StepRecorder::StepRecorder(Instrument& instrument, Backend& backend, RunListener* listener, bool detail)
+StepRecorder::StepRecorder(Instrument& instrument, Backend& backend, RunListener* listener, const Options& options)
     : instrument_(instrument),
       listener_(listener),
       backend_(backend),
       merge_idle_(backend.capabilities().simulated_time),
+      collect_ends_(options.collect_ends),
       last_end_(backend.capabilities().simulated_time ? 0 : backend.now()) {
-  if (detail && listener != nullptr) {
+  if (options.detail_calls && listener != nullptr) {
     instrument_.SetListener(this);
   }
 }
@@ -83,7 +84,7 @@ Status StepRecorder::EndStep(const StepFacts& facts) {
     wait_ns_.push_back(row.wait_ns);
   }
   pending_.push_back(pending);
-  return CollectEnds();
+  return collect_ends_ ? CollectEnds() : Status();
 }
 
 Status StepRecorder::CollectEnds() {

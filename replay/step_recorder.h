@@ -17,8 +17,12 @@ class RunListener;
 
 class StepRecorder final : private CallListener {
  public:
-  // All must outlive it; `listener` may be null. `detail` keeps a row per call.
-  StepRecorder(Instrument& instrument, Backend& backend, RunListener* listener, bool detail);
+  struct Options {
+    bool detail_calls = false;  // keep a row per call
+    bool collect_ends = true;   // take step ends after each step; false: only when CollectEnds is called
+  };
+  // All must outlive it; `listener` may be null.
+  StepRecorder(Instrument& instrument, Backend& backend, RunListener* listener, const Options& options);
 
   struct StepFacts {
     uint32_t changed_slots = 0;
@@ -30,6 +34,8 @@ class StepRecorder final : private CallListener {
   // Around each step that the session takes; ordinals from 1.
   void BeginStep(uint64_t ordinal) { ordinal_ = ordinal; }
   Status EndStep(const StepFacts& facts);
+  // Takes the step ends that are known by now.
+  Status CollectEnds();
   // After the last step.
   void BeginTeardown() { ordinal_ = 0; }
   // After the backend has been synchronised: writes what is left and fills the totals and times of `summary`.
@@ -44,7 +50,6 @@ class StepRecorder final : private CallListener {
   };
 
   void OnCall(const CallRecord& record) override;
-  Status CollectEnds();
   Status Settle(int64_t end);
   Status Emit(const Pending& pending);
   Status Flush();
@@ -53,6 +58,7 @@ class StepRecorder final : private CallListener {
   RunListener* listener_;
   Backend& backend_;
   bool merge_idle_;
+  bool collect_ends_;
   uint64_t ordinal_ = 0;
   int64_t last_end_ = 0;
 
