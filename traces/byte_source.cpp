@@ -81,24 +81,31 @@ class ByteSource::Impl {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   };
 
-  // Adds raw bytes behind those not yet used.
-  Status Refill() {
-    std::copy(input_.begin(), input_.end(), raw_.begin());
+  Result<size_t> ReadRaw(char* out, size_t size) {
     ssize_t count = 0;
     do {
-      count = read(fd_, raw_.data() + input_.size(), raw_.size() - input_.size());
+      count = read(fd_, out, size);
     } while (count < 0 && errno == EINTR);
     if (count < 0) {
       return Fail(ErrorCode::kIo, fmt::format("cannot read: {}", std::strerror(errno)));
     }
+    return static_cast<size_t>(count);
+  }
+
+  // Adds raw bytes behind those not yet used.
+  Status Refill() {
+    std::copy(input_.begin(), input_.end(), raw_.begin());
+    REMAPLAB_ASSIGN(const size_t count, ReadRaw(raw_.data() + input_.size(), raw_.size() - input_.size()));
     at_end_ = count == 0;
-    input_ = {raw_.data(), input_.size() + static_cast<size_t>(count)};
+    input_ = {raw_.data(), input_.size() + count};
     return {};
   }
 
   Result<size_t> ReadPlain(char* out, size_t size) {
     if (input_.empty() && !at_end_) {
-      REMAPLAB_TRY(Refill());
+      REMAPLAB_ASSIGN(const size_t straight, ReadRaw(out, size));
+      at_end_ = straight == 0;
+      return straight;
     }
     const size_t count = std::min(size, input_.size());
     std::copy_n(input_.data(), count, out);

@@ -14,7 +14,7 @@ namespace remaplab {
 namespace {
 
 constexpr size_t kFlushSize = 256 * 1024;
-constexpr int kZstdLevel = 3;
+constexpr int kZstdLevel = 1;  // on traces as small as level 3, in half the time
 
 template <typename Integer>
 void AppendInteger(std::string& out, Integer value) {

@@ -73,10 +73,11 @@ class XlaLogImporter::Impl {
   Status Line(std::string_view line) {
     ++lines_;
     if (started_) {
-      Process(WithoutEscapes(line, unescaped_));
+      Process(coloured_ ? WithoutEscapes(line, unescaped_) : line);
       return writer_->status();
     }
     const std::string_view plain = WithoutEscapes(line, unescaped_);
+    coloured_ = coloured_ || plain.size() != line.size();
     prologue_.Look(plain);
     held_.append(plain).append("\n");
     return held_.size() < Prologue::kBytes ? Status() : Start();
@@ -90,6 +91,7 @@ class XlaLogImporter::Impl {
   void Process(std::string_view text);
   bool Dispatch(const LogLine& line, Message message, std::string_view rest);
   void Foreign(std::string_view text);
+  bool StartsColours(std::string_view text);
 
   bool OnTable(const LogLine& line, std::string_view rest);
   bool OnAllocated(const LogLine& line, std::string_view rest);
@@ -133,6 +135,7 @@ class XlaLogImporter::Impl {
   std::optional<Backings> backings_;
   LogClock clock_;
   int64_t now_ = 0;
+  bool coloured_ = false;  // the log has terminal escape sequences
   std::string unescaped_;
 
   std::unordered_map<uint64_t, Thread> threads_;
@@ -173,6 +176,7 @@ class XlaLogImporter::Impl {
 Status XlaLogImporter::Impl::Start() {
   started_ = true;
   granularity_ = options_.granularity != 0 ? options_.granularity : prologue_.granularity();
+  changed_lines_ = prologue_.changed_lines();
   TraceHeader header;
   header.source = "xla-log";
   header.tool = options_.tool;
@@ -206,6 +210,9 @@ void XlaLogImporter::Impl::Process(std::string_view text) {
     }
     LogLine line;
     if (!ParseLogLine(text, line)) {
+      if (StartsColours(text)) {
+        return Process(WithoutEscapes(text, unescaped_));
+      }
       const size_t prefix = FindLogPrefix(text, 0);
       Foreign(text.substr(0, prefix));
       if (prefix == std::string_view::npos) {
@@ -217,6 +224,9 @@ void XlaLogImporter::Impl::Process(std::string_view text) {
     std::string_view rest;
     const Message message = Classify(line.message, rest);
     if (message == Message::kOther) {
+      if (line.message.starts_with('\x1b') && StartsColours(text)) {
+        return Process(WithoutEscapes(text, unescaped_));
+      }
       return;
     }
     ++xla_lines_;
@@ -225,11 +235,22 @@ void XlaLogImporter::Impl::Process(std::string_view text) {
       text = glued_;
       continue;
     }
+    if (StartsColours(text)) {
+      return Process(WithoutEscapes(text, unescaped_));
+    }
     // Other output tore it, perhaps with an entry of its own.
     ++torn_;
     const size_t prefix = FindLogPrefix(text, 1);
     text = prefix == std::string_view::npos ? std::string_view() : text.substr(prefix);
   }
+}
+
+// Whether `text` is coloured though nothing was before.
+bool XlaLogImporter::Impl::StartsColours(std::string_view text) {
+  if (coloured_ || text.find('\x1b') == std::string_view::npos) {
+    return false;
+  }
+  return coloured_ = true;
 }
 
 // True when the message was read; false when it is damaged.
@@ -459,7 +480,8 @@ bool XlaLogImporter::Impl::OnTable(const LogLine& line, std::string_view rest) {
   std::string_view table = rest;
   if (!table.ends_with(" B)")) {
     // Cut by the logger, or torn by another writer whose entry stands in the middle of the line.
-    const size_t prefix = FindLogPrefix(table, 0);
+    const bool foreign = table.find(']') != std::string_view::npos;
+    const size_t prefix = foreign ? FindLogPrefix(table, 0) : std::string_view::npos;
     if (prefix != std::string_view::npos) {
       glued_ = table.substr(prefix);
       table = table.substr(0, prefix);

@@ -29,8 +29,16 @@ bool Matches(std::string_view text, std::string_view pattern) {
   return true;
 }
 
+// Looked at for every line: separators first, then the digits between them.
 bool AbslStampAt(std::string_view text) {
-  return text.size() > kAbslStamp && text[13] == '.' && Matches(text, "dddd dd:dd:dd.dddddd");
+  if (text.size() <= kAbslStamp || text[13] != '.' || text[10] != ':' || text[7] != ':' || text[4] != ' ') {
+    return false;
+  }
+  unsigned not_digit = 0;
+  for (const size_t at : {0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 16, 17, 18, 19}) {
+    not_digit |= static_cast<unsigned>(static_cast<unsigned char>(text[at]) - '0') > 9U ? 1U : 0U;
+  }
+  return not_digit == 0;
 }
 
 // An absl line before initialisation: "0000 00:00:<unix seconds>.<us>".

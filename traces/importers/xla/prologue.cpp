@@ -47,6 +47,9 @@ void Prologue::Look(std::string_view text) {
         address_bits_ |= number;
       }
       break;
+    case Message::kChanged:
+      changed_lines_ = true;
+      break;
     case Message::kReserved:
     case Message::kReservedRange:
       scan = Scanner(rest);

@@ -20,6 +20,7 @@ class Prologue {
   void Look(std::string_view text);
 
   bool any_log_line() const { return any_log_line_; }
+  bool changed_lines() const { return changed_lines_; }
   bool vmm() const { return allocator_ == "vmm"; }
   const std::string& allocator() const { return allocator_; }  // "vmm", "bfc", ...; empty when the log does not say
   const std::string& device_name() const { return device_name_; }
@@ -38,6 +39,7 @@ class Prologue {
   };
 
   bool any_log_line_ = false;
+  bool changed_lines_ = false;  // "Buffer allocations changed address" is printed
   std::string allocator_;
   std::string device_name_;
   uint64_t said_granularity_ = 0;

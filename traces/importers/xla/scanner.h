@@ -63,9 +63,9 @@ class Scanner {
     return true;
   }
 
-  // A word without spaces, commas or closing brackets; not empty.
+  // A word without spaces, commas, closing brackets or terminal escapes; not empty.
   bool Word(std::string_view& out) {
-    out = rest().substr(0, rest().find_first_of(" ,;)]"));
+    out = rest().substr(0, rest().find_first_of(" ,;)]\x1b"));
     at_ += out.size();
     return !out.empty();
   }
