@@ -107,6 +107,7 @@ class XlaLogImporter::Impl {
   bool OnMapping(const LogLine& line, std::string_view rest);
   bool OnRemapTiming(const LogLine& line, std::string_view rest);
   bool OnSyncTiming(const LogLine& line, std::string_view rest);
+  bool OnClient(const LogLine& line, std::string_view rest);
   bool OnStep(const LogLine& line, std::string_view rest);
   bool AtEndOrGlued(const Scanner& scan);
 
@@ -152,7 +153,6 @@ class XlaLogImporter::Impl {
   bool changed_lines_ = false;  // the log has "changed address" lines
   bool reuse_lines_ = false;    // 0.10: the log tells fresh memory from memory handed out again
   bool clients_ = false;        // the log shows how the client was created
-  bool saw_last_feed_ = true;
   std::map<int32_t, uint64_t> registered_;
   std::string built_;  // the module of the executable built last
   uint64_t built_since_execution_ = 0;
@@ -301,14 +301,7 @@ bool XlaLogImporter::Impl::Dispatch(const LogLine& line, Message message, std::s
       ++copy_protected_;
       return true;
     case Message::kClient:
-      clients_ = true;
-      if (Scanner scan(rest); true) {
-        uint64_t device = 0;
-        if (scan.Decimal(device) && device < 65536 && ++registered_[static_cast<int32_t>(device)] > runs_) {
-          AnotherProcess(Time(line));
-        }
-      }
-      return true;
+      return OnClient(line, rest);
     case Message::kAllocator:
       clients_ = true;
       return true;
@@ -333,8 +326,7 @@ void XlaLogImporter::Impl::Foreign(std::string_view text) {
   constexpr std::string_view kStep = "completed step: ";
   if (text.starts_with(kStep)) {
     OnStep(LogLine{}, text.substr(kStep.size()));
-  } else if (torn_table_ != nullptr && text.find(" B)") != std::string_view::npos &&
-             text.find("Buffer ") != std::string_view::npos) {
+  } else if (torn_table_ != nullptr && text.find(" B)") != std::string_view::npos) {
     torn_table_->execution.table += text;
     torn_table_ = nullptr;
   }
@@ -654,6 +646,20 @@ bool XlaLogImporter::Impl::OnSyncTiming(const LogLine& line, std::string_view re
   return true;
 }
 
+bool XlaLogImporter::Impl::OnClient(const LogLine& line, std::string_view rest) {
+  Scanner scan(rest);
+  uint64_t device = 0;
+  if (!scan.Decimal(device) || device > 65535) {
+    return false;
+  }
+  clients_ = true;
+  const int64_t t = Time(line);
+  if (++registered_[static_cast<int32_t>(device)] > runs_) {
+    AnotherProcess(t);
+  }
+  return true;
+}
+
 bool XlaLogImporter::Impl::OnStep(const LogLine& line, std::string_view rest) {
   Scanner scan(rest);
   uint64_t step = 0;
@@ -854,7 +860,6 @@ TraceEnd XlaLogImporter::Impl::End() const {
   JsonWriter counts;
   counts.BeginObject();
   auto add = [&](std::string_view key, uint64_t count) { counts.Key(key).UInt(count); };
-  add("lines", lines_);
   add("runs", runs_);
   add("address_tables", tables_);
   add("cut_tables", cut_tables_);
