@@ -107,13 +107,18 @@ Result<uint64_t> ParseBytes(std::string_view text, std::string_view what) {
   return static_cast<uint64_t>(value);
 }
 
-Result<int64_t> ParseDuration(std::string_view text, std::string_view what) {
+Result<double> ParseNanoseconds(std::string_view text, std::string_view what) {
   constexpr std::string_view kWanted = "a duration (552ms, 10us, 1.5s, 300ns)";
   static constexpr std::array<Unit, 5> kUnits = {{{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
   REMAPLAB_ASSIGN(const double value, ParseWithUnit(text, what, kUnits, kWanted));
   if (value >= 9.0e18) {
     return Refuse(text, what, kWanted);
   }
+  return value;
+}
+
+Result<int64_t> ParseDuration(std::string_view text, std::string_view what) {
+  REMAPLAB_ASSIGN(const double value, ParseNanoseconds(text, what));
   return static_cast<int64_t>(std::llround(value));
 }
 

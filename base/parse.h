@@ -19,6 +19,8 @@ Result<uint64_t> ParseBytes(std::string_view text, std::string_view what);
 
 // A duration in nanoseconds: "552ms", "10us", "1.5s", "300ns"; a bare number is nanoseconds.
 Result<int64_t> ParseDuration(std::string_view text, std::string_view what);
+// The same with what is below a nanosecond.
+Result<double> ParseNanoseconds(std::string_view text, std::string_view what);
 
 // A switch as people write it: 1/0, true/false, on/off, yes/no in any case. Empty means unset: `unset` is returned.
 Result<bool> ParseSwitch(std::string_view text, bool unset, std::string_view what);

@@ -13,6 +13,9 @@ add_library(remaplab_options INTERFACE)
 target_include_directories(remaplab_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(remaplab_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
                                                  -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(remaplab_options INTERFACE -Wno-restrict) # false alarms on "literal" + string at -O2 and up
+endif()
 if(REMAPLAB_DEVELOPER)
   target_compile_options(remaplab_options INTERFACE -Werror)
 endif()

@@ -13,7 +13,7 @@ Result<OracleBound> ComputeOracleBound(const Trace& trace, const ProgramSteps& p
   const BackendOptions& backend = options.backend_options;
   REMAPLAB_ASSIGN(const CostProfile profile, LoadCostProfile(backend.cost_profile, backend.what_if));
   const ProfileCosts costs(profile);
-  Oracle oracle(costs, backend.run_ahead, backend.host_step_ns);
+  Oracle oracle(costs, backend.run_ahead, backend.host_step_ns, options.warmup);
   std::vector<uint32_t> engine_slot;
   std::vector<SlotChange> changes;
   for (const ProgramEvent& event : program.events) {

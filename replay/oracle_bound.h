@@ -11,8 +11,7 @@
 
 namespace remaplab {
 
-// `options` and `granularity` as of the runs that it stands beside, on sim. With a warm-up other than one step the
-// totals are over other steps than the bound, and there is none.
+// `options` and `granularity` as of the runs that it stands beside, on sim.
 Result<OracleBound> ComputeOracleBound(const Trace& trace, const ProgramSteps& program, const ReplayOptions& options,
                                        uint64_t granularity);
 

@@ -99,13 +99,6 @@ std::string Headline(const ProgramRun& run) {
                             cli::HumanTime(run.summary.gpu_step_ns));
 }
 
-// Per step, over the steps that the totals cover.
-int64_t PerStep(int64_t total, const ProgramRun& run) {
-  const uint64_t launched = run.summary.steps - run.summary.failed_steps;
-  const uint64_t covered = launched - std::min(launched, run.info.warmup_steps);
-  return covered == 0 ? 0 : total / static_cast<int64_t>(covered);
-}
-
 // Columns of call counts that are zero in every run say nothing and are left out.
 constexpr std::array<CallKind, 7> kOptionalColumns = {CallKind::kMap,    CallKind::kUnmap, CallKind::kSetAccess,
                                                       CallKind::kWait,   CallKind::kCopy,  CallKind::kUpdate,
@@ -193,6 +186,12 @@ std::string Remarks(std::span<const ProgramRun* const> runs) {
 }
 
 }  // namespace
+
+int64_t PerStep(int64_t total, const ProgramRun& run) {
+  const uint64_t launched = run.summary.steps - run.summary.failed_steps;
+  const uint64_t covered = launched - std::min(launched, run.info.warmup_steps);
+  return covered == 0 ? 0 : total / static_cast<int64_t>(covered);
+}
 
 std::string RunsToJson(std::span<const ProgramRun> runs, std::span<const OracleBound> oracle) {
   JsonWriter json;

@@ -17,6 +17,9 @@ struct OracleBound {
   int64_t total_ns = 0;
 };
 
+// A total of a run as a mean per step, over the steps that totals cover.
+int64_t PerStep(int64_t total, const ProgramRun& run);
+
 std::string RunsToJson(std::span<const ProgramRun> runs, std::span<const OracleBound> oracle);
 // One row per run, every number, in the JSON form's names with dots.
 cli::Table RunsToCsvTable(std::span<const ProgramRun> runs);

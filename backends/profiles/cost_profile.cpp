@@ -381,8 +381,7 @@ Status ApplyWhatIf(CostProfile& profile, std::string_view assignment) {
   if (*term == CostTerm::kContendedFactor) {
     REMAPLAB_ASSIGN(value, ParseDouble(text, what));
   } else {
-    REMAPLAB_ASSIGN(const int64_t ns, ParseDuration(text, what));
-    value = static_cast<double>(ns);
+    REMAPLAB_ASSIGN(value, ParseNanoseconds(text, what));
   }
   Result<int64_t> thousandths = ToThousandths(value, what);
   if (!thousandths) {

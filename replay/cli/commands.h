@@ -6,7 +6,11 @@
 namespace remaplab::cli {
 
 extern const Command kCaptureCommand;
+extern const Command kCompareCommand;
+extern const Command kGateCommand;
+extern const Command kHistoryCommand;
 extern const Command kListCommand;
+extern const Command kMergeCommand;
 extern const Command kQueryCommand;
 extern const Command kReplayCommand;
 extern const Command kTraceCommand;
