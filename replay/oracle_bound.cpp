@@ -8,11 +8,12 @@
 
 namespace remaplab {
 
-Result<OracleBound> ComputeOracleBound(const Trace& trace, const ProgramSteps& program, const ReplayOptions& options,
-                                       uint64_t granularity) {
+Result<OracleBound> ComputeOracleBound(const Trace& trace, const ProgramSteps& program, const ReplayOptions& options) {
   const BackendOptions& backend = options.backend_options;
   REMAPLAB_ASSIGN(const CostProfile profile, LoadCostProfile(backend.cost_profile, backend.what_if));
   const ProfileCosts costs(profile);
+  REMAPLAB_ASSIGN(const std::unique_ptr<Backend> driver, MakeBackendFor(program, options));
+  REMAPLAB_ASSIGN(const uint64_t granularity, ResolveGranularity(trace, options, driver->capabilities()));
   Oracle oracle(costs, backend.run_ahead, backend.host_step_ns, options.warmup);
   std::vector<uint32_t> engine_slot;
   std::vector<SlotChange> changes;

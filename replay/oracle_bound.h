@@ -11,8 +11,7 @@
 
 namespace remaplab {
 
-// `options` and `granularity` as of the runs that it stands beside, on sim.
-Result<OracleBound> ComputeOracleBound(const Trace& trace, const ProgramSteps& program, const ReplayOptions& options,
-                                       uint64_t granularity);
+// `options` as of the runs that it stands beside, on sim.
+Result<OracleBound> ComputeOracleBound(const Trace& trace, const ProgramSteps& program, const ReplayOptions& options);
 
 }  // namespace remaplab

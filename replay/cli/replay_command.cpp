@@ -50,6 +50,7 @@ struct Job {
   Trace trace;
   std::optional<ReallocationReport> reallocation;
   std::vector<ProgramSteps> programs;
+  std::vector<OracleBound> oracle;  // by program; empty where there is none
   uint64_t repeat = 1;
   bool together = false;
   bool sensitivity = false;
@@ -119,6 +120,11 @@ Result<Job> Prepare(const Arguments& arguments) {
     job.programs = CopiesOf(job.programs[0], static_cast<uint32_t>(copies));
   }
   REMAPLAB_TRY(CheckReplay(job.trace, job.programs, job.strategies, job.options));
+  if (job.options.backend == "sim" && !job.together) {
+    for (const ProgramSteps& program : job.programs) {
+      REMAPLAB_ASSIGN(job.oracle.emplace_back(), ComputeOracleBound(job.trace, program, job.options));
+    }
+  }
   return job;
 }
 
@@ -150,6 +156,13 @@ Status RunInto(const Job& job, std::span<const ProgramSteps> programs, const std
       REMAPLAB_TRY(listener.Abort(done.error()));
     }
     return Fail(std::move(done).error());
+  }
+  for (ProgramRun& run : *done) {
+    for (const OracleBound& bound : job.oracle) {
+      if (bound.program == run.info.program.id) {
+        run.summary.oracle_ns = bound.total_ns;
+      }
+    }
   }
   for (size_t i = 0; i < listeners.size(); ++i) {
     REMAPLAB_TRY(listeners[i].Finish((*done)[i]));
@@ -232,21 +245,14 @@ Result<std::string> SensitivityText(const Job& job) {
 }
 
 Result<std::string> Report(const Job& job, const std::vector<ProgramRun>& runs) {
-  std::vector<OracleBound> oracle;
-  if (job.options.backend == "sim" && !job.together) {
-    for (const ProgramSteps& program : job.programs) {
-      REMAPLAB_ASSIGN(oracle.emplace_back(),
-                      ComputeOracleBound(job.trace, program, job.options, runs[0].info.granularity));
-    }
-  }
   if (job.format == Format::kJson) {
-    return RunsToJson(runs, oracle);
+    return RunsToJson(runs, job.oracle);
   }
   if (job.format != Format::kTable) {
     return RunsToCsvTable(runs).Render(job.format);
   }
   std::string text = job.reallocation ? DescribeReallocation(*job.reallocation) : std::string();
-  text += RunsToText(runs, oracle);
+  text += RunsToText(runs, job.oracle);
   if (job.sensitivity) {
     REMAPLAB_ASSIGN(const std::string ranking, SensitivityText(job));
     text += ranking;
