@@ -139,7 +139,8 @@ class Backend {
   // Ends the caller's ownership. Memory that is still mapped in a reservation lives on until its last Unmap.
   virtual Status Release(const Memory& memory) = 0;
 
-  // Maps the first `size` bytes of `handle` at `at`, inside one reservation, over nothing. Gives no access.
+  // Maps the first `size` bytes of `handle` at `at`, inside one reservation, over nothing. Gives no access. CUDA's
+  // driver 580 refuses less than the whole handle: callers create memory of the size that they map.
   virtual Status Map(Address at, uint64_t size, Handle handle) = 0;
   // Removes the mappings that lie in [at, at + size): exactly whole ones, several only with multi_mapping_unmap.
   // The caller has made sure that the device no longer uses them; few drivers wait by themselves.

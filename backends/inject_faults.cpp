@@ -72,9 +72,9 @@ Result<FaultSpec> ParseFaultSpec(std::string_view text) {
   return spec;
 }
 
-InjectFaults::InjectFaults(Backend& inner, std::vector<FaultSpec> specs, const PhaseSwitch* phase)
+InjectFaults::InjectFaults(Backend& inner, std::span<const FaultSpec> specs, const PhaseSwitch* phase)
     : BackendWrapper(inner), phase_(phase) {
-  for (FaultSpec& spec : specs) {
+  for (const FaultSpec& spec : specs) {
     faults_.push_back({spec, Threshold(spec.rate), Random(spec.seed)});
   }
 }

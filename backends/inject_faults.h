@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -34,7 +35,7 @@ Result<FaultSpec> ParseFaultSpec(std::string_view text);
 class InjectFaults final : public BackendWrapper {
  public:
   // `phase` says when cleanup is under way; null means never. Must outlive the wrapper.
-  InjectFaults(Backend& inner, std::vector<FaultSpec> specs, const PhaseSwitch* phase);
+  InjectFaults(Backend& inner, std::span<const FaultSpec> specs, const PhaseSwitch* phase);
 
   uint64_t injected() const { return injected_; }
 

@@ -199,7 +199,7 @@ Status Verify::DrainOne() {
   operations_.pop_front();
   switch (operation.kind) {
     case Operation::Kind::kLaunch: {
-      const Status status = DrainLaunch(operation);
+      Status status = DrainLaunch(operation);
       --launches_pending_;
       return status;
     }

@@ -9,9 +9,9 @@ namespace {
 FaultSpec Spec(std::string_view text) { return Must(ParseFaultSpec(text)); }
 
 // Which of the first `count` reserves fail.
-std::vector<int> FailingReserves(std::vector<FaultSpec> specs, int count) {
+std::vector<int> FailingReserves(const std::vector<FaultSpec>& specs, int count) {
   const auto sim = MakeSim(SimOptions());
-  InjectFaults faults(*sim, std::move(specs), nullptr);
+  InjectFaults faults(*sim, specs, nullptr);
   std::vector<int> failing;
   for (int call = 1; call <= count; ++call) {
     if (!faults.Reserve(kChunk, 0)) {
@@ -43,7 +43,8 @@ BOOST_AUTO_TEST_CASE(a_rate_fails_about_that_often_and_the_same_calls_for_the_sa
 
 BOOST_AUTO_TEST_CASE(an_injected_failure_never_reaches_the_backend_and_says_what_it_is) {
   const auto sim = MakeSim(SimOptions());
-  InjectFaults faults(*sim, {Spec("reserve:call=1")}, nullptr);
+  const std::vector<FaultSpec> specs = {Spec("reserve:call=1")};
+  InjectFaults faults(*sim, specs, nullptr);
   const auto result = faults.Reserve(kChunk, 0);
   BOOST_REQUIRE(!result);
   BOOST_TEST((result.error().code() == ErrorCode::kDriver));
@@ -55,7 +56,8 @@ BOOST_AUTO_TEST_CASE(an_injected_failure_never_reaches_the_backend_and_says_what
 BOOST_AUTO_TEST_CASE(cleanup_is_spared_unless_it_is_named) {
   const auto sim = MakeSim(SimOptions());
   PhaseSwitch phase;
-  InjectFaults faults(*sim, {Spec("reserve:call=2"), Spec("cleanup:reserve:call=2")}, &phase);
+  const std::vector<FaultSpec> specs = {Spec("reserve:call=2"), Spec("cleanup:reserve:call=2")};
+  InjectFaults faults(*sim, specs, &phase);
   BOOST_TEST(faults.Reserve(kChunk, 0).has_value());
   phase.phase = Phase::kCleanup;
   BOOST_TEST(faults.Reserve(kChunk, 0).has_value());  // the first of cleanup, not the second of all
@@ -70,7 +72,8 @@ BOOST_AUTO_TEST_CASE(every_kind_of_call_can_fail) {
   for (size_t i = 0; i < kCallKindCount; ++i) {
     const CallKind kind = static_cast<CallKind>(i);
     const auto sim = MakeSim(SimOptions());
-    InjectFaults faults(*sim, {Spec(std::string(Name(kind)) + ":call=1")}, nullptr);
+    const std::vector<FaultSpec> specs = {Spec(std::string(Name(kind)) + ":call=1")};
+    InjectFaults faults(*sim, specs, nullptr);
     Instrument instrument(faults);
     const EventId event = Must(sim->CreateEvent());
     static_cast<void>(instrument.Reserve(kChunk, 0));

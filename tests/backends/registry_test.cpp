@@ -28,6 +28,20 @@ BOOST_AUTO_TEST_CASE(sim_refuses_options_that_mean_nothing) {
   BOOST_TEST((refuse([](BackendOptions& o) { o.what_if = {"map.fixed"}; }) == ErrorCode::kUsage));
 }
 
+BOOST_AUTO_TEST_CASE(null_accepts_everything_and_its_clock_stands_still) {
+  const auto null = MakeBackend("null", {}).value();
+  const Address base = null->Reserve(1, 0).value();
+  BOOST_TEST(null->Map(base, 123, 456).has_value());
+  BOOST_TEST(null->Unmap(base + 1, 7).has_value());
+  BOOST_TEST(null->Reserve(1, 0).value() != base);
+  BOOST_TEST(null->EndStep(1, true).has_value());
+  std::vector<StepEnd> ends;
+  BOOST_TEST(null->TakeStepEnds(ends).has_value());
+  BOOST_TEST(ends.size() == 1u);
+  BOOST_TEST(null->now() == 0);
+  BOOST_TEST(null->outstanding().empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_backend_says_what_it_is) {
   BackendOptions options;
   options.driver_profile = "rocm-dev";

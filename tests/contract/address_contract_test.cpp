@@ -122,6 +122,10 @@ CONTRACT_CASE(map_refuses_what_it_cannot_map_and_changes_nothing) {
 }
 
 CONTRACT_CASE(a_mapping_may_cover_only_the_beginning_of_its_memory) {
+  if (!backend.maps_parts) {
+    BOOST_TEST_MESSAGE(backend.name << " maps whole memory only");
+    return;
+  }
   Rig rig(backend);
   const Memory memory = Must(rig->Create(2 * rig.chunk(), 0, 0, 60));
   const Address base = Must(rig->Reserve(rig.chunk(), 0));

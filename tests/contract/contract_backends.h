@@ -22,6 +22,8 @@ struct BackendCase {
   std::string_view driver_profile;
   // Whether a launch whose memory was pulled away is reported by its tags; false where it kills the context.
   bool survives_faults = true;
+  // Whether memory may be mapped in part; false where the driver maps whole handles only (CUDA 580).
+  bool maps_parts = true;
 };
 std::ostream& operator<<(std::ostream& out, const BackendCase& backend);
 

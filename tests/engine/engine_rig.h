@@ -188,7 +188,7 @@ class EngineRig {
     if (!options_.fault.empty()) {
       faults.push_back(ParseFaultSpec(options_.fault).value());
     }
-    faults_ = std::make_unique<InjectFaults>(*sim_, std::move(faults), &phase_);
+    faults_ = std::make_unique<InjectFaults>(*sim_, faults, &phase_);
     calls_ = std::make_unique<CountingBackend>(*faults_, phase_);
     verify_ = std::make_unique<Verify>(*calls_, Touch::kFull);
     backend.touch = Touch::kNone;
