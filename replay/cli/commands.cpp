@@ -5,9 +5,9 @@
 namespace remaplab::cli {
 
 std::span<const Command* const> Commands() {
-  static constexpr std::array<const Command*, 9> kCommands = {&kCaptureCommand, &kTraceCommand, &kReplayCommand,
-                                                              &kCompareCommand, &kGateCommand,  &kHistoryCommand,
-                                                              &kMergeCommand,   &kQueryCommand, &kListCommand};
+  static constexpr std::array<const Command*, 10> kCommands = {
+      &kCaptureCommand, &kTraceCommand,   &kReplayCommand, &kCallsCommand, &kCompareCommand,
+      &kGateCommand,    &kHistoryCommand, &kMergeCommand,  &kQueryCommand, &kListCommand};
   return kCommands;
 }
 
