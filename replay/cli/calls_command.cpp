@@ -1,11 +1,10 @@
 // remaplab calls: what a recording of a real run's driver calls holds, alone or beside a replay.
 #include <fmt/format.h>
 
-#include "base/parse.h"
 #include "replay/call_report.h"
 #include "replay/cli/command.h"
 #include "replay/cli/commands.h"
-#include "replay/cli/interrupt.h"
+#include "replay/cli/replay_options.h"
 #include "replay/cli/table.h"
 #include "replay/replayer.h"
 #include "traces/importers/calls/call_importers.h"
@@ -16,14 +15,12 @@ namespace {
 
 void Declare(po::options_description_easy_init& add) {
   const auto text = [] { return po::value<std::string>(); };
-  add("against", text(), "a trace of the same run: what the engine would have called for it, on sim");
+  add("against", text(), "a trace of the same run: what the engine would have called for it");
   add("strategy,s", po::value<std::vector<std::string>>()->composing(),
       "with --against: a strategy, e.g. skip_remap; may be repeated");
   add("program,p", text(), "with --against: only this program, by id or module name");
-  add("devices", text()->default_value("1"), "with --against: how many devices get access to a mapping");
-  add("cost-profile", text()->default_value("h200"), "with --against: what calls cost on sim");
-  add("driver-profile", text()->default_value("cuda"), "with --against: what the driver accepts on sim");
   add("format,f", text()->default_value("table"), "table, json, csv or markdown");
+  DeclareReplayOptions(add);
 }
 
 Result<std::vector<ProgramRun>> ReplayBeside(const Arguments& arguments) {
@@ -31,15 +28,7 @@ Result<std::vector<ProgramRun>> ReplayBeside(const Arguments& arguments) {
   if (strategies.empty()) {
     return Fail(ErrorCode::kUsage, "--against needs a --strategy; remaplab list --strategies shows them");
   }
-  ReplayOptions options;
-  options.stop = &InterruptFlag();
-  options.backend_options.cost_profile = arguments.Get("cost-profile");
-  options.backend_options.driver_profile = arguments.Get("driver-profile");
-  REMAPLAB_ASSIGN(const uint64_t devices, ParseUInt(arguments.Get("devices"), "--devices"));
-  if (devices == 0 || devices > 1024) {
-    return Fail(ErrorCode::kUsage, fmt::format("--devices {} is not between 1 and 1024", devices));
-  }
-  options.backend_options.devices = static_cast<uint32_t>(devices);
+  REMAPLAB_ASSIGN(const ReplayOptions options, ReadReplayOptions(arguments));
   const std::string& path = arguments.Get("against");
   REMAPLAB_ASSIGN(const Trace trace, LoadTrace(path));
   std::vector<ProgramSteps> programs = SplitPrograms(trace);
