@@ -28,7 +28,7 @@ void Backings::End(const Key& key, int64_t t) {
 
 void Backings::Allocated(int32_t device, uint64_t address, uint64_t size, bool fresh, int64_t t) {
   const Key key = KeyOf(device, address, size);
-  const Backing as_new = {kNullBacking, size, t, true, false};
+  const Backing as_new = {kNullBacking, size, true, false};
   auto [place, inserted] = backings_.try_emplace(key, as_new);
   if (inserted) {
     return;
@@ -89,7 +89,7 @@ bool Backings::InReservation(int32_t device, uint64_t address) const {
 
 uint64_t Backings::Bind(int32_t device, uint64_t address, uint64_t size, int64_t t) {
   const Key key = KeyOf(device, address, size);
-  const Backing as_found = {kNullBacking, size, t, false, false};
+  const Backing as_found = {kNullBacking, size, false, false};
   auto [place, inserted] = backings_.try_emplace(key, as_found);
   if (!inserted && Rounded(size) != Rounded(place->second.size) &&
       (!place->second.listed || Rounded(size) > Rounded(place->second.size))) {
@@ -103,7 +103,7 @@ uint64_t Backings::Bind(int32_t device, uint64_t address, uint64_t size, int64_t
     ++found_;
   }
   if (backing.id == kNullBacking) {
-    backing.id = Write(address, backing.size, backing.t);
+    backing.id = Write(address, backing.size, t);
     if (backing.kept) {
       writer_->DeferredFree(backing.id, t);
     }

@@ -72,9 +72,8 @@ class Backings {
   struct Backing {
     uint64_t id = kNullBacking;  // kNullBacking: not yet in the trace
     uint64_t size = 0;
-    int64_t t = kUnknownTime;  // of its allocation
-    bool listed = false;       // an allocator line told of it, so that its size is known
-    bool kept = false;         // freed by its user, still the allocator's
+    bool listed = false;  // an allocator line told of it, so that its size is known
+    bool kept = false;    // freed by its user, still the allocator's
   };
   struct Range {
     int32_t device;

@@ -754,6 +754,14 @@ Program* XlaLogImporter::Impl::Declare(const Execution& execution, std::vector<u
       fitted_[i] = true;
     }
   }
+  std::vector<Assignment> found;
+  if (assignment == nullptr && options_.find_assignments) {
+    found = options_.find_assignments(execution.module);
+    const auto fits = std::find_if(found.begin(), found.end(), [&](const Assignment& candidate) {
+      return Program::Fits(candidate, execution, granularity_);
+    });
+    assignment = fits == found.end() ? nullptr : &*fits;
+  }
   if (execution.table.empty() && assignment == nullptr) {
     ++without_table_;
     return nullptr;
@@ -831,7 +839,7 @@ Status XlaLogImporter::Impl::WhyNoTrace() const {
         fmt::format("the log has no step{}{}; the modules that ran are {}{}", module, device, ModulesSeen(), ending));
   }
   for (size_t i = 0; i < fitted_.size(); ++i) {
-    if (!fitted_[i]) {
+    if (!fitted_[i] && !options_.assignments_may_not_fit) {
       return refuse(
           fmt::format("the assignment {} belongs to another module: its {} allocations fit no address table of the "
                       "modules {}; the modules "
@@ -891,6 +899,9 @@ std::vector<std::string> XlaLogImporter::Impl::Notes() const {
       std::any_of(programs_.begin(), programs_.end(), [](const Program& p) { return !p.assigned(); });
   note(options_.assignments.empty() && unassigned,
        "no assignment was given: kinds of slots are unknown, and every allocation with an address is a slot");
+  for (size_t i = 0; i < fitted_.size(); ++i) {
+    note(!fitted_[i], fmt::format("the assignment {} fits no module that ran", options_.assignments[i].name));
+  }
   note(prologue_.vmm() && options_.granularity == 0 && !prologue_.granularity_said(),
        fmt::format("the log does not say the granularity; {} bytes fit its addresses (--granularity sets another)",
                    granularity_));

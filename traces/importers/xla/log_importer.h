@@ -38,8 +38,11 @@ struct XlaLogOptions {
   std::function<bool(std::string_view module)> wants_module;  // empty: every module
   std::string wanted_modules;                                 // as the user wrote it, for messages
   std::optional<int32_t> device;
-  uint64_t granularity = 0;  // 0: from the log
-  bool partial = false;      // a log that ends while XLA still compiles is taken as it is
+  uint64_t granularity = 0;              // 0: from the log
+  bool partial = false;                  // a log that ends while XLA still compiles is taken as it is
+  bool assignments_may_not_fit = false;  // an assignment that fits nothing is a note, no error
+  // Asked for more assignments when a module is first seen; empty: there are none.
+  std::function<std::vector<Assignment>(std::string_view module)> find_assignments;
 };
 
 class XlaLogImporter {
