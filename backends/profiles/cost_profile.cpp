@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "base/json_writer.h"
 #include "base/parse.h"
+#include "base/text_file.h"
 #include "cost_profile_files.h"
 
 namespace remaplab {
@@ -204,15 +202,6 @@ class Reader {
   std::string_view what_;
 };
 
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return Fail(ErrorCode::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
-  }
-  return std::move(text).str();
-}
-
 // Sums are made in 128 bits, which no quantities can fill.
 __extension__ using Wide = __int128;
 
@@ -295,7 +284,7 @@ Result<CostProfile> FindCostProfile(std::string_view name_or_path) {
                                                "(with a '/' or ending in .json)",
                                                path, fmt::join(names, ", ")));
   }
-  REMAPLAB_ASSIGN(const std::string text, ReadFile(path));
+  REMAPLAB_ASSIGN(const std::string text, ReadTextFile(path));
   return ParseCostProfile(text, path);
 }
 
