@@ -14,6 +14,7 @@ extern const Command kListCommand;
 extern const Command kMergeCommand;
 extern const Command kQueryCommand;
 extern const Command kReplayCommand;
+extern const Command kSweepCommand;
 extern const Command kTraceCommand;
 
 }  // namespace remaplab::cli
