@@ -63,5 +63,5 @@ complete_line() {
 [[ $(complete_line remaplab replay --cost) == *--cost-profile* ]] || fail "completion of an option"
 [[ $(complete_line remaplab replay --strategy ski) == *skip_remap* ]] || fail "completion of a strategy"
 [[ $(complete_line remaplab replay --cost-profile h) == h200 ]] || fail "completion of a cost profile"
-[[ $(complete_line remaplab replay --driver-profile cu) == cuda ]] || fail "completion of a driver profile"
+[[ $(complete_line remaplab replay --driver-profile rocm-d) == rocm-dev ]] || fail "completion of a driver profile"
 echo "packaged, unpacked, used"
