@@ -1,6 +1,9 @@
 // remaplab merge: the runs of several stores in one.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "analysis/campaign.h"
 #include "analysis/merge.h"
 #include "replay/cli/commands.h"
 #include "replay/cli/interrupt.h"
@@ -11,6 +14,15 @@ namespace {
 
 void Declare(po::options_description_easy_init& add) {
   add("format,f", po::value<std::string>()->default_value("table"), "table, json, csv or markdown");
+  add("allow-incomplete", po::bool_switch(), "exit with 0 although cells of a sweep are missing");
+}
+
+// Whether every sweep that the store has runs of is whole. What is missing or there twice is said on standard error.
+Result<bool> CheckCampaigns(const std::string& path) {
+  REMAPLAB_ASSIGN(Store store, Store::OpenForReading(path));
+  REMAPLAB_ASSIGN(const std::vector<CampaignState> campaigns, ReadCampaigns(store));
+  fmt::print(stderr, "{}", CampaignsToText(campaigns));
+  return std::all_of(campaigns.begin(), campaigns.end(), [](const CampaignState& state) { return state.complete(); });
 }
 
 Result<int> Run(const Arguments& arguments) {
@@ -29,7 +41,8 @@ Result<int> Run(const Arguments& arguments) {
     }
   }
   REMAPLAB_TRY(Print(table.Render(format)));
-  return conflict ? kCheckFailed : kOk;
+  REMAPLAB_ASSIGN(const bool complete, CheckCampaigns(arguments.positional[0]));
+  return conflict || (!complete && !arguments.On("allow-incomplete")) ? kCheckFailed : kOk;
 }
 
 }  // namespace
@@ -40,7 +53,8 @@ const Command kMergeCommand = {
     .positional = "OUT IN...",
     .example =
         "  remaplab merge all.sqlite shards/*.sqlite\n"
-        "  exit code 1 when a run is known with another result; an interrupted merge leaves all.sqlite as it was",
+        "  says which shards of a sweep are missing or there twice; exit code 1 when one is missing, or when a run is\n"
+        "  known with another result; an interrupted merge leaves all.sqlite as it was",
     .declare = Declare,
     .run = Run,
 };

@@ -222,9 +222,9 @@ class CellWriter {
             HashText(fmt::format("cell 1\ntrace={}\nprogram={} {} {}\nstrategy={}\nrepetition={}\n{}", trace.xxh3,
                                  program.id, program.module, program.device, strategy, repetition, described));
         REMAPLAB_TRY(SeedRepetition(cell));
-        block_ += !IsMeasured(flags) ? 1 : 0;
+        block_ += IsMeasured(flags) ? 0 : 1;
       }
-      block_ += !IsMeasured(flags) ? 0 : 1;
+      block_ += IsMeasured(flags) ? 1 : 0;
     }
     return {};
   }

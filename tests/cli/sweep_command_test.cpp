@@ -209,6 +209,29 @@ BOOST_AUTO_TEST_CASE(shards_of_every_scheduler_are_disjoint_and_complete) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(merge_says_which_shard_is_missing_and_which_is_there_twice) {
+  const std::string folder = FreshFolder("sweep_merge");
+  MovingTrace(folder, 20);
+  const std::string plan = PlanFile(folder);
+  const auto shard = [&](const std::string& store, const std::string& which) {
+    BOOST_REQUIRE(Sweep({}, {plan, "--store", folder + "/" + store + ".sqlite", "--shard", which}).exit_code == 0);
+  };
+  shard("s", "0/3");
+  shard("s", "2/3");
+  shard("again", "2/3");
+  const std::string all = folder + "/all.sqlite";
+  const ProcessResult partial = RunRemaplab({"merge", all, folder + "/s.shard-0-of-3.sqlite",
+                                             folder + "/s.shard-2-of-3.sqlite", folder + "/again.shard-2-of-3.sqlite"});
+  BOOST_TEST(partial.exit_code == 1);
+  BOOST_TEST(partial.errors.find("shard 1/3 missing: 3 of 3 cells missing") != std::string::npos, partial.errors);
+  BOOST_TEST(partial.errors.find("shard 2/3 duplicate: 0 of 2 cells missing, 2 more than once") != std::string::npos,
+             partial.errors);
+  shard("s", "1/3");
+  const ProcessResult whole = RunRemaplab({"merge", all, folder + "/s.shard-1-of-3.sqlite"});
+  BOOST_TEST(whole.exit_code == 0, whole.errors);
+  BOOST_TEST(whole.errors.find("8 of 8 cells, 2 of them more than once") != std::string::npos, whole.errors);
+}
+
 BOOST_AUTO_TEST_CASE(the_shard_on_the_command_line_goes_first) {
   const std::string folder = FreshFolder("sweep_shard_flag");
   MovingTrace(folder, 20);
