@@ -1,6 +1,7 @@
 // The table of strategies, and how a text becomes one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/parse.h"
@@ -66,6 +67,24 @@ Status CheckCombination(std::string_view before, const StrategyTerm& term) {
     return Fail(ErrorCode::kUsage, fmt::format("'{}+{}' means nothing: {}", before, term.name, base->unmodifiable));
   }
   return {};
+}
+
+// A reservation holds one mapping at most where map and unmap act on whole reservations (ROCm 6.1).
+Status CheckSubRangeMapping(std::string_view name, const StrategyContext& context) {
+  if (context.capabilities.sub_range_mapping || name == "no_remap") {
+    return {};
+  }
+  const std::vector<SlotSpec>& slots = context.program.slots;
+  const auto mapped = std::count_if(slots.begin(), slots.end(), [&](const SlotSpec& slot) {
+    return name != "skip_temp" || slot.kind == SlotKind::kTemp;
+  });
+  if (mapped <= 1) {
+    return {};
+  }
+  return Fail(ErrorCode::kUnsupported,
+              fmt::format("{} maps {} slots into one reservation, and {} maps and unmaps whole reservations only; use "
+                          "no_remap",
+                          name, mapped, context.driver));
 }
 
 }  // namespace
@@ -140,6 +159,7 @@ Result<Strategy> MakeStrategy(std::string_view text, const StrategyContext& cont
     REMAPLAB_TRY(CheckCombination(before, term));
     before = term.name;
   }
+  REMAPLAB_TRY(CheckSubRangeMapping(terms.front().name, context));
   Strategy strategy;
   for (const StrategyTerm& term : terms) {
     REMAPLAB_ASSIGN(const StrategyEntry* entry, FindEntry(term.name));

@@ -117,6 +117,19 @@ BOOST_AUTO_TEST_CASE(access_to_parts_is_refused_where_the_driver_refuses_it) {
   BOOST_TEST(!Make("skip_remap(access=run)", capabilities, 2).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(mapping_parts_of_a_reservation_is_refused_where_the_driver_maps_whole_ones) {
+  Capabilities capabilities;
+  capabilities.sub_range_mapping = false;
+  for (const std::string_view text : {"full_remap", "skip_remap", "two_ranges", "cached_sets", "skip_profiled"}) {
+    const Result<Strategy> made = Make(text, capabilities);
+    BOOST_TEST_REQUIRE(!made.has_value());
+    BOOST_TEST((made.error().code() == ErrorCode::kUnsupported));
+    BOOST_TEST(made.error().message().find("maps 2 slots into one reservation") != std::string::npos);
+  }
+  BOOST_TEST(Make("no_remap", capabilities).has_value());
+  BOOST_TEST(Make("skip_temp", capabilities).has_value());  // the program has no temp slot
+}
+
 BOOST_AUTO_TEST_CASE(every_strategy_describes_itself_and_its_parameters) {
   const std::vector<StrategyInfo> infos = Strategies();
   BOOST_TEST(infos.size() == 9u);
