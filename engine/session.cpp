@@ -419,7 +419,7 @@ Status RemapSession::Teardown() {
     }
   };
   for (const PlanOp& op : release_plan_.ops()) {
-    note(Execute(op));
+    note(TearDownOne(op));
   }
   ForgetSets();
   for (MappedSet& set : sets_) {
@@ -431,6 +431,22 @@ Status RemapSession::Teardown() {
     return Fail(std::move(first).error().WithContext(fmt::format("{} calls failed, the first", failures)));
   }
   return first;
+}
+
+// A call that fails is tried once more, as cleanup: nothing comes after teardown that could make up for it.
+Status RemapSession::TearDownOne(const PlanOp& op) {
+  Status done = Execute(op);
+  if (done) {
+    return done;
+  }
+  failure_ = StepFailure{0, op.kind, SlotIndexOf(op), true, done.error().message()};
+  SetPhase(Phase::kCleanup);
+  done = Execute(op);
+  if (!done && op.kind == CallKind::kWait) {
+    done = backend_.Synchronize();  // what follows must not happen while the device may be at work
+  }
+  SetPhase(Phase::kTeardown);
+  return done;
 }
 
 // --- Failure
