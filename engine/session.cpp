@@ -322,6 +322,9 @@ Status RemapSession::SwitchProgram(const StepInput& input) {
 
 // Semantics, rule 3: a slot that has a shadow and will be too large for it.
 std::optional<uint32_t> RemapSession::GrownShadow() const {
+  if (layout_owed_) {
+    return std::nullopt;  // no command buffer will use the shadows that are left
+  }
   for (const uint32_t slot : shadowed_slots_) {
     const SlotSpec* next = NextSpec(slot);
     if (next != nullptr && shadows_[slot].address != kNullAddress && next->size > shadows_[slot].size) {
