@@ -155,6 +155,7 @@ void RemapSession::RebuildLayout() {
       UpdateStaleness(slot, set);
     }
   }
+  counters_.slots_examined += classes_.size() * (1 + sets_.size());
   layout_owed_ = false;
 }
 
@@ -412,6 +413,7 @@ Status RemapSession::Teardown() {
   }
   torn_down_ = true;
   SetPhase(Phase::kTeardown);
+  plan_.Clear();
   PlanRelease(/*everything=*/true);
   Status first;
   size_t failures = 0;
