@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(no_strategy_is_below_the_bound_on_thousands_of_traces) {
     const Trace trace = GenerateRandomTrace(seed, limits);
     const ReplayOptions options = RandomOptions(random);
     for (const ProgramSteps& program : SplitPrograms(trace)) {
-      const int64_t bound = ComputeOracleBound(trace, program, options, kGranularity).value().total_ns;
+      const int64_t bound = ComputeOracleBound(trace, program, options).value().total_ns;
       positive += bound > 0 ? 1 : 0;
       for (uint64_t i = 0; i < 4; ++i) {
         const std::string& strategy = kStrategies[random.Below(kStrategies.size())];
