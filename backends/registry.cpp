@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "backends/hip/hip_backend.h"
 #include "backends/host/host_backend.h"
 #include "backends/null/null_backend.h"
 #include "backends/sim/sim_backend.h"
@@ -18,6 +19,7 @@ constexpr std::array kBackends = {
     BackendEntry{"sim", "simulated driver and clocks, by driver and cost profile", Always, MakeSimBackend},
     BackendEntry{"host", "real memory and page tables of this machine, no GPU needed", HostUnavailable,
                  MakeHostBackend},
+    BackendEntry{"hip", "a real GPU's virtual-memory API: ROCm, or the CUDA driver", HipUnavailable, MakeHipBackend},
 };
 
 }  // namespace
@@ -28,9 +30,6 @@ Result<std::unique_ptr<Backend>> MakeBackend(std::string_view name, const Backen
   std::vector<std::string_view> names;
   for (const BackendEntry& entry : kBackends) {
     if (entry.name == name) {
-      if (const std::optional<std::string> reason = entry.unavailable()) {
-        return Fail(ErrorCode::kUnsupported, fmt::format("backend {}: {}", name, *reason));
-      }
       return entry.make(options);
     }
     names.push_back(entry.name);

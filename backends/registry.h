@@ -42,6 +42,7 @@ struct BackendEntry {
   std::string_view description;
   // Why it cannot run here, found before what is needed; nothing when it can. May probe a device.
   std::optional<std::string> (*unavailable)();
+  // Fails with that reason when it cannot run here.
   Result<std::unique_ptr<Backend>> (*make)(const BackendOptions& options);
 };
 

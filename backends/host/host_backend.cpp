@@ -17,6 +17,7 @@
 #include "backends/host/host_stream.h"
 #include "backends/host/physical_memory.h"
 #include "backends/real/monotonic_clock.h"
+#include "backends/real/tag.h"
 #include "backends/real/vmm_ledger.h"
 
 namespace remaplab {
@@ -24,7 +25,6 @@ namespace {
 
 constexpr uint64_t kRecommendedGranularity = uint64_t{2} << 20;
 constexpr uint32_t kMaxDevices = 16;
-constexpr uint64_t kTagBytes = sizeof(uint64_t);
 constexpr size_t kSampleStride = 16;
 
 void* Pointer(Address at) { return reinterpret_cast<void*>(at); }

@@ -13,12 +13,12 @@
 #include <utility>
 
 #include "backends/real/monotonic_clock.h"
+#include "backends/real/tag.h"
 
 namespace remaplab {
 namespace {
 
 constexpr size_t kBatch = 512;  // addresses a system call; below IOV_MAX
-constexpr uint64_t kTagBytes = sizeof(uint64_t);
 
 void* Pointer(Address at) { return reinterpret_cast<void*>(at); }
 
@@ -167,7 +167,7 @@ void HostStream::Do(HostLaunch* launch) {
   std::vector<size_t> origin;
   for (size_t i = 0; i < values.size(); ++i) {
     if (!launch->tags[i].reachable) continue;
-    launch->tags[i].value = values[i];
+    launch->tags[i].value = values[i] & TagMask(slots[launch->first + i * launch->stride].size);
     if (slots[launch->first + i * launch->stride].access == Access::kRead) continue;
     written.push_back(addresses[i]);
     next.push_back(NextTag(values[i]));

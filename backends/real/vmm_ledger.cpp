@@ -64,6 +64,7 @@ Handle VmmLedger::Created(uint64_t size, Address address) {
   physical_.emplace(handle, Physical{size, address, 0, true});
   views_.emplace(address, handle);
   ++owned_handles_;
+  ++generation_;
   return handle;
 }
 
@@ -85,6 +86,7 @@ bool VmmLedger::Released(Handle handle) {
   views_.erase(it->second.address);
   it->second.owned = false;
   --owned_handles_;
+  ++generation_;
   if (it->second.uses > 0) return false;
   physical_.erase(it);
   return true;
@@ -116,6 +118,7 @@ Status VmmLedger::CheckMap(Address at, uint64_t size, Handle handle) const {
 void VmmLedger::Mapped(Address at, uint64_t size, Handle handle) {
   mappings_.emplace(at, Mapping{at, size, handle, 0});
   ++physical_.find(handle)->second.uses;
+  ++generation_;
 }
 
 Status VmmLedger::CheckWholeMappings(std::string_view call, Address at, uint64_t size) const {
@@ -134,6 +137,7 @@ Status VmmLedger::CheckWholeMappings(std::string_view call, Address at, uint64_t
 Status VmmLedger::CheckUnmap(Address at, uint64_t size) const { return CheckWholeMappings("unmap", at, size); }
 
 void VmmLedger::Unmapped(Address at, uint64_t size, std::vector<Handle>& dead) {
+  ++generation_;
   auto it = mappings_.find(at);
   while (it != mappings_.end() && it->first - at < size) {
     auto physical = physical_.find(it->second.handle);
@@ -153,6 +157,7 @@ Status VmmLedger::CheckAccess(Address at, uint64_t size, uint32_t device) const 
 }
 
 void VmmLedger::AccessGiven(Address at, uint64_t size, uint32_t device) {
+  ++generation_;
   for (auto it = mappings_.find(at); it != mappings_.end() && it->first - at < size; ++it) {
     it->second.access |= uint64_t{1} << device;
   }
@@ -165,6 +170,16 @@ Status VmmLedger::CheckShadowAlloc(uint64_t size, int device) const {
                 fmt::format("shadow_alloc({}): no device {}, there are {}", size, device, devices_));
   }
   return {};
+}
+
+void VmmLedger::ShadowAllocated(Address at, uint64_t size) {
+  shadows_.emplace(at, size);
+  ++generation_;
+}
+
+void VmmLedger::ShadowFreed(Address at) {
+  shadows_.erase(at);
+  ++generation_;
 }
 
 Status VmmLedger::CheckShadowFree(Address at, uint64_t size) const {

@@ -63,14 +63,16 @@ class VmmLedger {
   void AccessGiven(Address at, uint64_t size, uint32_t device);
 
   Status CheckShadowAlloc(uint64_t size, int device) const;
-  void ShadowAllocated(Address at, uint64_t size) { shadows_.emplace(at, size); }
+  void ShadowAllocated(Address at, uint64_t size);
   Status CheckShadowFree(Address at, uint64_t size) const;
-  void ShadowFreed(Address at) { shadows_.erase(at); }
+  void ShadowFreed(Address at);
 
   // Whether device 0 may touch all of [at, at + size).
   bool Reachable(Address at, uint64_t size) const;
   Status CheckReachable(std::string_view call, Address at, uint64_t size) const;
   Place Resolve(Address at) const;
+  // Changes whenever Reachable or Resolve may answer otherwise than before.
+  uint64_t generation() const { return generation_; }
 
   // The reservation that holds [at, at + size), as {base, size}; {0, 0} when there is none.
   std::pair<Address, uint64_t> ReservationOf(Address at, uint64_t size) const;
@@ -100,6 +102,7 @@ class VmmLedger {
   uint32_t devices_;
   Handle next_handle_ = 1;
   uint64_t owned_handles_ = 0;
+  uint64_t generation_ = 1;
   std::map<Address, uint64_t> reservations_;
   std::map<Address, Mapping> mappings_;
   std::map<Address, Handle> views_;  // the allocator's own mapping of memory that is not released

@@ -2,13 +2,27 @@
 
 #include <array>
 
+#include "backends/hip/hip_backend.h"
+
 namespace remaplab::contract {
 namespace {
 
-// Each new backend is one line.
+// Each new backend is one line. The hip backend also runs on drivers made for tests (tests/real/fake_driver), so that
+// its source is held to the contract where there is no GPU.
 constexpr std::array kCandidates = {
     BackendCase{"sim, cuda", "sim", "cuda"},
     BackendCase{"host", "host", ""},
+    BackendCase{"hip", "hip", "", /*survives_faults=*/false, /*maps_parts=*/false, /*percent_of_gpu_ns=*/20},
+#if defined(REMAPLAB_FAKE_amd)
+    BackendCase{"hip, amd on a fake driver", "", "", /*survives_faults=*/false, /*maps_parts=*/false,
+                /*percent_of_gpu_ns=*/20,
+                [](const BackendOptions& options) { return hip_amd::MakeBackend(options, REMAPLAB_FAKE_amd); }},
+#endif
+#if defined(REMAPLAB_FAKE_nvidia)
+    BackendCase{"hip, nvidia on a fake driver", "", "", /*survives_faults=*/false, /*maps_parts=*/false,
+                /*percent_of_gpu_ns=*/20,
+                [](const BackendOptions& options) { return hip_nvidia::MakeBackend(options, REMAPLAB_FAKE_nvidia); }},
+#endif
 };
 
 }  // namespace
@@ -20,6 +34,9 @@ const std::vector<BackendCase>& BackendCases() {
     std::vector<BackendCase> usable;
     for (const BackendCase& candidate : kCandidates) {
       std::optional<std::string> reason = "not built";
+      if (candidate.make != nullptr) {
+        reason.reset();
+      }
       for (const BackendEntry& entry : Backends()) {
         if (entry.name == candidate.backend) {
           reason = entry.unavailable();
@@ -45,7 +62,7 @@ Rig::Rig(const BackendCase& backend, Wishes wishes) : devices_(wishes.devices) {
   if (!backend.driver_profile.empty()) {
     options.driver_profile = backend.driver_profile;
   }
-  backend_ = Must(MakeBackend(backend.backend, options));
+  backend_ = Must(backend.make != nullptr ? backend.make(options) : MakeBackend(backend.backend, options));
   chunk_ = backend_->capabilities().recommended_granularity;
 }
 

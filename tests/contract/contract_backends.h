@@ -24,6 +24,12 @@ struct BackendCase {
   bool survives_faults = true;
   // Whether memory may be mapped in part; false where the driver maps whole handles only (CUDA 580).
   bool maps_parts = true;
+  // Of gpu_ns, how much a launch certainly takes: hip's filler copies are only about as long as asked.
+  int percent_of_gpu_ns = 100;
+  // How it is made when it is not one of the registry's; then `backend` does not matter.
+  Result<std::unique_ptr<Backend>> (*make)(const BackendOptions& options) = nullptr;
+
+  int64_t AtLeast(int64_t gpu_ns) const { return gpu_ns * percent_of_gpu_ns / 100; }
 };
 std::ostream& operator<<(std::ostream& out, const BackendCase& backend);
 
