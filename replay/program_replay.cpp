@@ -169,12 +169,10 @@ Status ProgramReplay::BindMemory() {
     SlotChange change{slot, Binding()};
     if (backing != kUnboundSlot) {
       const SlotSpec& spec = slots[slot];
-      const uint64_t size =
-          std::max(spec.mapped_size, RoundUp(ScaleSize(trace_.backing_size[backing], options_.scale), granularity_));
       const uint64_t address = trace_.backing_address[backing];
       change.binding.backing = backing;
       change.binding.trace_address = address == kUnknownAddress ? kNullAddress : address;
-      REMAPLAB_ASSIGN(change.binding.memory, memory_->Get(backing, size, program_.device, spec.space));
+      REMAPLAB_ASSIGN(change.binding.memory, memory_->Get(backing, spec.mapped_size, program_.device, spec.space));
     }
     changes_.push_back(change);
   }
