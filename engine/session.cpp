@@ -155,6 +155,7 @@ void RemapSession::RebuildLayout() {
       UpdateStaleness(slot, set);
     }
   }
+  counters_.slots_examined += classes_.size() * (1 + sets_.size());
   layout_owed_ = false;
 }
 
@@ -322,6 +323,9 @@ Status RemapSession::SwitchProgram(const StepInput& input) {
 
 // Semantics, rule 3: a slot that has a shadow and will be too large for it.
 std::optional<uint32_t> RemapSession::GrownShadow() const {
+  if (layout_owed_) {
+    return std::nullopt;  // no command buffer will use the shadows that are left
+  }
   for (const uint32_t slot : shadowed_slots_) {
     const SlotSpec* next = NextSpec(slot);
     if (next != nullptr && shadows_[slot].address != kNullAddress && next->size > shadows_[slot].size) {
@@ -409,6 +413,7 @@ Status RemapSession::Teardown() {
   }
   torn_down_ = true;
   SetPhase(Phase::kTeardown);
+  plan_.Clear();
   PlanRelease(/*everything=*/true);
   Status first;
   size_t failures = 0;
@@ -419,7 +424,7 @@ Status RemapSession::Teardown() {
     }
   };
   for (const PlanOp& op : release_plan_.ops()) {
-    note(Execute(op));
+    note(TearDownOne(op));
   }
   ForgetSets();
   for (MappedSet& set : sets_) {
@@ -431,6 +436,22 @@ Status RemapSession::Teardown() {
     return Fail(std::move(first).error().WithContext(fmt::format("{} calls failed, the first", failures)));
   }
   return first;
+}
+
+// A call that fails is tried once more, as cleanup: nothing comes after teardown that could make up for it.
+Status RemapSession::TearDownOne(const PlanOp& op) {
+  Status done = Execute(op);
+  if (done) {
+    return done;
+  }
+  failure_ = StepFailure{0, op.kind, SlotIndexOf(op), true, done.error().message()};
+  SetPhase(Phase::kCleanup);
+  done = Execute(op);
+  if (!done && op.kind == CallKind::kWait) {
+    done = backend_.Synchronize();  // what follows must not happen while the device may be at work
+  }
+  SetPhase(Phase::kTeardown);
+  return done;
 }
 
 // --- Failure

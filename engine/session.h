@@ -95,8 +95,8 @@ class RemapSession {
   // Makes room for backings with ids below `count`, so that steps allocate nothing when new ones come.
   void ReserveBackings(size_t count) { uses_.reserve(count); }
 
-  // Waits for the last use and gives everything back. Goes on past errors; the error that it returns is the first,
-  // and says how many there were.
+  // Waits for the last use and gives everything back. A call that fails is tried once more; an error means that
+  // something could not be given back even so. It goes on past errors, returns the first, and says how many there were.
   Status Teardown();
 
   const ProgramSpec& program() const { return program_; }
@@ -159,6 +159,7 @@ class RemapSession {
 
   Status FailStep(Error error, const StepInput& input, bool release_everything);
   Status CleanUp(bool release_everything);
+  Status TearDownOne(const PlanOp& op);
   void ForgetSets();
   void ForgetMappings(MappedSet& set);
   std::optional<uint32_t> SlotIndexOf(const PlanOp& op) const;

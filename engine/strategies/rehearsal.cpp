@@ -120,17 +120,18 @@ Result<Rehearsal::Outcome> Rehearsal::Try(std::span<const SlotClass> classes, Co
 }
 
 std::vector<uint64_t> ThresholdsOf(const ProgramSpec& program) {
-  constexpr size_t kMost = 32;
+  // A try takes time in proportion to the slots: fewer for the largest programs.
+  const size_t most = std::clamp<size_t>(32'000 / std::max<size_t>(program.slots.size(), 1), 6, 32);
   std::vector<uint64_t> sizes;
   for (const SlotSpec& slot : program.slots) {
     sizes.push_back(slot.recorded_size);
   }
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  if (sizes.size() > kMost) {
+  if (sizes.size() > most) {
     std::vector<uint64_t> spread;
-    for (size_t i = 1; i <= kMost; ++i) {
-      spread.push_back(sizes[i * sizes.size() / kMost - 1]);
+    for (size_t i = 1; i <= most; ++i) {
+      spread.push_back(sizes[i * sizes.size() / most - 1]);
     }
     return spread;
   }

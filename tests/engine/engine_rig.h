@@ -80,7 +80,7 @@ struct RigOptions {
   uint32_t run_ahead = 1;
   int64_t host_step_ns = 0;
   int64_t gpu_ns = 1'000'000;
-  std::string fault = {};  // for --inject-faults
+  std::vector<std::string> faults = {};  // as for --inject-faults
 };
 
 // Counts calls by phase, and remembers in which memory space shadows were asked for.
@@ -185,8 +185,8 @@ class EngineRig {
     backend.cost_profile = options_.costs;
     sim_ = MakeBackend("sim", backend).value();
     std::vector<FaultSpec> faults;
-    if (!options_.fault.empty()) {
-      faults.push_back(ParseFaultSpec(options_.fault).value());
+    for (const std::string& fault : options_.faults) {
+      faults.push_back(ParseFaultSpec(fault).value());
     }
     faults_ = std::make_unique<InjectFaults>(*sim_, faults, &phase_);
     calls_ = std::make_unique<CountingBackend>(*faults_, phase_);

@@ -9,7 +9,7 @@ bool Contains(const std::string& text, std::string_view part) { return text.find
 BOOST_AUTO_TEST_SUITE(failure)
 
 BOOST_AUTO_TEST_CASE(a_failed_step_is_not_launched_and_counts_as_failed) {
-  EngineRig rig("skip_remap", MakeProgram(4), {.fault = "unmap:call=1"});
+  EngineRig rig("skip_remap", MakeProgram(4), {.faults = {"unmap:call=1"}});
   rig.Step(rig.BindAll());
   const Status status = rig.TryStep(rig.Move({2}));
   BOOST_TEST_REQUIRE(!status.has_value());
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(a_failed_step_is_not_launched_and_counts_as_failed) {
 }
 
 BOOST_AUTO_TEST_CASE(cleanup_waits_and_unmaps_under_its_own_phase) {
-  EngineRig rig("skip_remap", MakeProgram(4), {.fault = "wait:call=1"});
+  EngineRig rig("skip_remap", MakeProgram(4), {.faults = {"wait:call=1"}});
   rig.Step(rig.BindAll());
   BOOST_TEST(!rig.TryStep(rig.Move({2})).has_value());
   BOOST_TEST(ToText(rig.calls().Take(Phase::kCleanup)) == "unmap 1, wait 1");
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(cleanup_waits_and_unmaps_under_its_own_phase) {
 BOOST_AUTO_TEST_CASE(a_failure_after_the_launch_is_completed_by_cleanup) {
   // Copies 1 and 2 go in, 3 and 4 out.
   EngineRig rig("skip_remap+copy_shadow(threshold=4)",
-                MakeProgram({SlotShape{}, SlotShape{.size = 4}, SlotShape{.size = 4}}), {.fault = "copy:call=7"});
+                MakeProgram({SlotShape{}, SlotShape{.size = 4}, SlotShape{.size = 4}}), {.faults = {"copy:call=7"}});
   rig.Step(rig.BindAll());
   BOOST_TEST(!rig.TryStep(rig.Move({1})).has_value());
   BOOST_TEST(rig.calls().Take().at("launch") == 2u - 1u);
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_failure_after_the_launch_is_completed_by_cleanup) {
 }
 
 BOOST_AUTO_TEST_CASE(a_record_that_fails_is_recorded_by_cleanup) {
-  EngineRig rig("skip_remap", MakeProgram(2), {.fault = "record:call=2"});
+  EngineRig rig("skip_remap", MakeProgram(2), {.faults = {"record:call=2"}});
   rig.Step(rig.BindAll());
   BOOST_TEST(!rig.TryStep({}).has_value());
   BOOST_TEST(ToText(rig.calls().Take(Phase::kCleanup)) == "record 1, unmap 1, wait 1");
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_record_that_fails_is_recorded_by_cleanup) {
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_capture_is_tried_again_by_the_next_step) {
-  EngineRig rig("skip_remap", MakeProgram(2), {.fault = "capture:call=1"});
+  EngineRig rig("skip_remap", MakeProgram(2), {.faults = {"capture:call=1"}});
   BOOST_TEST(!rig.TryStep(rig.BindAll()).has_value());
   rig.calls().Take();
   BOOST_TEST(ToText(rig.Step({})) == "capture 1, launch 1, map 2, record 1, set_access 1");
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_failed_capture_is_tried_again_by_the_next_step) {
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_update_is_made_up_for_by_the_next_step) {
-  EngineRig rig("no_remap", MakeProgram(4), {.fault = "update:call=1"});
+  EngineRig rig("no_remap", MakeProgram(4), {.faults = {"update:call=1"}});
   rig.Step(rig.BindAll());
   BOOST_TEST(!rig.TryStep(rig.Move({1, 2})).has_value());
   rig.calls().Take();
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_failed_update_is_made_up_for_by_the_next_step) {
 BOOST_AUTO_TEST_CASE(what_came_before_the_failure_is_used_by_the_next_step) {
   EngineRig rig("skip_remap+copy_shadow(threshold=4)",
                 MakeProgram({SlotShape{}, SlotShape{.size = 4}, SlotShape{.size = 4}}),
-                {.fault = "shadow_alloc:call=2"});
+                {.faults = {"shadow_alloc:call=2"}});
   BOOST_TEST(!rig.TryStep(rig.BindAll()).has_value());
   rig.calls().Take();
   BOOST_TEST(ToText(rig.Step({})) == "capture 1, copy 4, launch 1, map 1, record 1, set_access 1, shadow_alloc 1");
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(what_came_before_the_failure_is_used_by_the_next_step) {
 BOOST_AUTO_TEST_CASE(a_relayout_that_fails_is_finished_even_if_the_slots_are_back) {
   // Slot 1 loses its memory, the reservation cannot be given back; then the slot is back.
   EngineRig rig("skip_remap+copy_shadow(threshold=4)", MakeProgram({SlotShape{}, SlotShape{}, SlotShape{.size = 4}}),
-                {.fault = "shadow_free:call=1"});
+                {.faults = {"shadow_free:call=1"}});
   const EngineRig::Bindings bindings = rig.BindAll();
   rig.Step(bindings);
   BOOST_TEST(!rig.TryStep({{1, std::nullopt}, {2, std::nullopt}}).has_value());
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_relayout_that_fails_is_finished_even_if_the_slots_are_bac
 }
 
 BOOST_AUTO_TEST_CASE(a_new_slot_table_holds_although_giving_up_the_old_one_failed) {
-  EngineRig rig("skip_remap", MakeProgram(3), {.fault = "address_free:call=1"});
+  EngineRig rig("skip_remap", MakeProgram(3), {.faults = {"address_free:call=1"}});
   rig.Step(rig.BindAll());
   rig.session().Redeclare(MakeProgram(4));
   BOOST_TEST(!rig.TryStep(rig.BindAll()).has_value());
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_new_slot_table_holds_although_giving_up_the_old_one_faile
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_cleanup_poisons_the_session_which_then_gives_back_what_it_can) {
-  EngineRig rig("skip_remap", MakeProgram(4), {.fault = "cleanup:unmap:call=1"});
+  EngineRig rig("skip_remap", MakeProgram(4), {.faults = {"cleanup:unmap:call=1"}});
   rig.Step(rig.BindAll());
   rig.Step({});
   // Cleanup only runs after a failure: slot 1's memory is too small.
@@ -128,9 +128,10 @@ BOOST_AUTO_TEST_CASE(a_failed_cleanup_poisons_the_session_which_then_gives_back_
   BOOST_TEST(rig.sim().outstanding().empty());
 }
 
-BOOST_AUTO_TEST_CASE(teardown_goes_on_past_a_failure_and_says_how_many_there_were) {
+BOOST_AUTO_TEST_CASE(teardown_goes_on_past_failures_and_says_how_many_there_were) {
   EngineRig rig("skip_remap+copy_shadow(threshold=4)",
-                MakeProgram({SlotShape{}, SlotShape{.size = 4}, SlotShape{.size = 4}}), {.fault = "unmap:call=1"});
+                MakeProgram({SlotShape{}, SlotShape{.size = 4}, SlotShape{.size = 4}}),
+                {.faults = {"unmap:rate=1", "cleanup:unmap:call=1"}});
   rig.Step(rig.BindAll());
   const Status status = rig.session().Teardown();
   BOOST_TEST_REQUIRE(!status.has_value());
@@ -138,6 +139,17 @@ BOOST_AUTO_TEST_CASE(teardown_goes_on_past_a_failure_and_says_how_many_there_wer
   BOOST_TEST(rig.sim().outstanding().shadows == 0u);
   BOOST_TEST(rig.sim().outstanding().reservations == 1u);
   BOOST_TEST(rig.sim().outstanding().events == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(teardown_tries_a_failed_call_once_more) {
+  for (const char* fault : {"unmap:call=1", "address_free:call=1", "wait:call=1", "shadow_free:call=2"}) {
+    EngineRig rig("skip_remap+copy_shadow(threshold=4)",
+                  MakeProgram({SlotShape{}, SlotShape{.size = 4}, SlotShape{.size = 4}}), {.faults = {fault}});
+    rig.Step(rig.BindAll());
+    rig.Finish();
+    BOOST_TEST(rig.faults().injected() == 1u);
+    BOOST_TEST(rig.session().last_failure().has_value());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(teardown_twice_is_teardown_once) {

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(rule_3_a_shadowed_slot_may_shrink_or_become_another_slot) {
 }
 
 BOOST_AUTO_TEST_CASE(rule_4_a_remap_that_fails_half_way_leaves_nothing_mapped_and_the_next_step_maps_everything) {
-  EngineRig rig("skip_remap", MakeProgram(6), {.fault = "map:call=8"});
+  EngineRig rig("skip_remap", MakeProgram(6), {.faults = {"map:call=8"}});
   rig.Step(rig.BindAll());
   BOOST_TEST(!rig.TryStep(rig.Move({1, 2, 4})).has_value());
   BOOST_TEST(rig.sim().outstanding().mappings == 0u);
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(rule_12_only_the_copies_that_the_access_needs_are_made) {
 
 BOOST_AUTO_TEST_CASE(rule_13_error_texts_say_the_slot_the_sizes_and_the_rule) {
   EngineRig rig("skip_remap+copy_shadow(threshold=4096)",
-                MakeProgram({SlotShape{}, SlotShape{.size = 1024}}, 1, {3, 12}), {.fault = "map:call=2"});
+                MakeProgram({SlotShape{}, SlotShape{.size = 1024}}, 1, {3, 12}), {.faults = {"map:call=2"}});
   rig.Step(rig.BindAll());
   const Status failed = rig.TryStep(rig.Move({0}));
   BOOST_TEST_REQUIRE(!failed.has_value());
