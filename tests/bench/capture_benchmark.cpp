@@ -45,8 +45,9 @@ Result<std::string> ReadAll(const std::string& path) {
   }
 }
 
-// Runs `words` on core 0 without its output; false when it fails.
-bool RunOnce(const std::vector<std::string>& words, double& seconds, int64_t& resident_kib) {
+// Runs `words` on core 0, its output into a file (grep stops at the first match when it sees /dev/null); false when it
+// fails.
+bool RunOnce(const std::vector<std::string>& words, const std::string& output, double& seconds, int64_t& resident_kib) {
   const auto begin = std::chrono::steady_clock::now();
   const pid_t pid = fork();
   if (pid == 0) {
@@ -54,9 +55,9 @@ bool RunOnce(const std::vector<std::string>& words, double& seconds, int64_t& re
     CPU_ZERO(&core);
     CPU_SET(0, &core);
     sched_setaffinity(0, sizeof(core), &core);
-    const int nowhere = open("/dev/null", O_WRONLY);
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(nowhere, STDERR_FILENO);
+    const int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(file, STDOUT_FILENO);
+    dup2(file, STDERR_FILENO);
     std::vector<char*> arguments;
     for (const std::string& word : words) {
       arguments.push_back(const_cast<char*>(word.c_str()));
@@ -75,11 +76,11 @@ bool RunOnce(const std::vector<std::string>& words, double& seconds, int64_t& re
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool Measure(const std::vector<std::string>& words, Measured& measured) {
+bool Measure(const std::vector<std::string>& words, const std::string& output, Measured& measured) {
   std::vector<double> seconds(kRepetitions);
   for (double& one : seconds) {
     int64_t resident = 0;
-    if (!RunOnce(words, one, resident)) {
+    if (!RunOnce(words, output, one, resident)) {
       fmt::print(stderr, "{} failed\n", words[0]);
       return false;
     }
@@ -105,11 +106,12 @@ int Main(const std::string& log, uint64_t gigabytes) {
     out << *text;
   }
   out.close();
+  const std::string printed = (folder / "printed").string();
   Measured grep;
   Measured capture;
-  const bool done =
-      out && Measure({"grep", "-c", "Buffer allocations", big}, grep) &&
-      Measure({REMAPLAB_BINARY, "capture", "--log", big, "-o", (folder / "t.remaptrace.zst").string()}, capture);
+  const bool done = out && Measure({"grep", "-c", "Buffer allocations", big}, printed, grep) &&
+                    Measure({REMAPLAB_BINARY, "capture", "--log", big, "-o", (folder / "t.remaptrace.zst").string()},
+                            printed, capture);
   std::filesystem::remove_all(folder);
   if (!done) {
     return 1;
