@@ -139,6 +139,8 @@ BOOST_AUTO_TEST_CASE(an_assignment_says_kinds_sizes_and_spaces) {
   const auto& slots = imported.trace.programs[0].slots;
   BOOST_REQUIRE(slots.size() == 4U);
   BOOST_TEST((slots[0].kind == SlotKind::kParameter));
+  BOOST_TEST((slots[0].access == Access::kRead));  // nothing else ever lives in its memory
+  BOOST_TEST((slots[1].access == Access::kUnknown));
   BOOST_TEST((slots[1].kind == SlotKind::kParameter));
   BOOST_TEST((slots[2].kind == SlotKind::kOutput));
   BOOST_TEST((slots[3].kind == SlotKind::kTemp));
@@ -278,6 +280,15 @@ BOOST_AUTO_TEST_CASE(another_run_in_the_same_file_has_other_memory_and_goes_on_c
   BOOST_TEST(imported.trace.step_number[2] == 3U);
   BOOST_TEST(Changes(imported.trace)[2] == Indexes{0});
   BOOST_TEST(imported.trace.end.counts_json.find("\"runs\":2,") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(time_that_goes_back_is_another_run_only_if_the_client_is_created_again_or_never_was) {
+  LogText same;
+  same.BackTo(60000).Client().Allocated(kA, 8).Step("m", {{kA, 8}}).BackTo(0).Step("m", {{kA, 8}});
+  BOOST_TEST(Changes(Import(same).trace)[1].empty());
+  LogText other;
+  other.BackTo(60000).Allocated(kA, 8).Step("m", {{kA, 8}}).BackTo(0).Step("m", {{kA, 8}});
+  BOOST_TEST(Changes(Import(other).trace)[1] == Indexes{0});
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -439,6 +450,19 @@ BOOST_AUTO_TEST_CASE(mapping_lines_beside_a_table_say_which_slots_the_command_bu
   BOOST_TEST((slots[1].in_command_buffer == Tristate::kYes));
 }
 
+BOOST_AUTO_TEST_CASE(mapping_lines_correct_outputs_that_got_fresh_memory_after_the_table) {
+  LogText log;
+  log.Table({{kA, 64}, {kB, 64}})
+      .Entry(
+          "gpu_executable_buffer_allocator.cc",
+          "[0] Using copy-protection: aliasing is specified, but the buffer is not donated; allocating a fresh buffer")
+      .Entry("gpu_executable_buffer_allocator.cc",
+             "[0] Mapping allocation 1 physical: 0x306000000 -> VA: 0x900000000 (offset: 0) size: 64")
+      .Run("m");
+  const Imported imported = Import(log);
+  BOOST_TEST(imported.trace.backing_address[imported.trace.bind_backing[1]] == kC);
+}
+
 BOOST_AUTO_TEST_CASE(two_range_logs_name_the_module_before_the_mapping_lines) {
   LogText log;
   log.AllocatorFile("vmm_device_address_allocator.cc");
@@ -543,6 +567,15 @@ BOOST_AUTO_TEST_CASE(a_table_that_another_entry_tore_apart_is_put_together) {
   BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
   BOOST_TEST(imported->trace.programs[0].slots.size() == 2U);
   BOOST_TEST(imported->trace.steps() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(an_entry_inside_another_one_of_no_interest_is_read) {
+  std::string text = PlainLog();
+  const std::string allocated = "I0801 10:00:00.003000       7 device";
+  text.insert(text.find(allocated), "I0801 10:00:00.003000       9 other.cc:1] hel");
+  const auto imported = ImportText(text);
+  BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
+  BOOST_TEST(imported->trace.xxh3 == ImportText(PlainLog())->trace.xxh3);
 }
 
 BOOST_AUTO_TEST_CASE(a_log_cut_anywhere_gives_a_valid_trace_or_a_clear_error) {

@@ -87,6 +87,8 @@ Result<Assignment> ParseAssignment(std::string_view text, std::string name) {
                                                    number, allocation.index, assignment.allocations.back().index));
       }
       assignment.allocations.push_back(allocation);
+    } else if (line.starts_with(" value: <") && !assignment.allocations.empty()) {
+      ++assignment.allocations.back().values;
     }
   }
   if (!begun || assignment.allocations.empty()) {

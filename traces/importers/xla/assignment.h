@@ -21,6 +21,7 @@ struct Allocation {
   bool thread_local_ = false;
   bool live_out = false;
   bool temp = false;
+  uint32_t values = 0;  // that live in it at one time or another; a parameter's own is one of them
 
   // A parameter that is also an output is a parameter: that is where its memory comes from.
   SlotKind kind() const {
@@ -29,6 +30,8 @@ struct Allocation {
            : temp         ? SlotKind::kTemp
                           : SlotKind::kUnknown;
   }
+  // A parameter's memory in which no other value ever lives is never written.
+  Access access() const { return parameter >= 0 && !live_out && values == 1 ? Access::kRead : Access::kUnknown; }
   bool is_slot() const { return !constant && !thread_local_ && size > 0; }
   // The executable allocates it on each execution, in ascending order of index.
   bool allocated_per_execution() const { return is_slot() && parameter < 0 && (live_out || temp); }

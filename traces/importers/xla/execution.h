@@ -19,10 +19,11 @@ struct AllocatedLine {
 struct Execution {
   bool open = false;
   bool has_table = false;
-  bool has_changed = false;  // a "changed address" line was there
-  bool changed_cut = false;  // and it was cut short
-  bool remapped = false;     // some slots are bound to places in a reservation on this execution
-  bool shadowed = false;     // small slots were copied, and have no "Mapping allocation" line
+  bool has_changed = false;     // a "changed address" line was there
+  bool changed_cut = false;     // and it was cut short
+  bool remapped = false;        // some slots are bound to places in a reservation on this execution
+  bool shadowed = false;        // small slots were copied, and have no "Mapping allocation" line
+  bool copy_protected = false;  // outputs got fresh memory after the table was printed
   int32_t device = -1;
   int64_t t = kUnknownTime;
   uint32_t commands = 0;  // of the command buffers that were built in this execution
@@ -35,7 +36,7 @@ struct Execution {
 
   // Ready for the thread's next execution; keeps capacity.
   void Clear() {
-    open = has_table = has_changed = changed_cut = remapped = shadowed = false;
+    open = has_table = has_changed = changed_cut = remapped = shadowed = copy_protected = false;
     device = -1;
     t = kUnknownTime;
     commands = 0;

@@ -136,7 +136,8 @@ class XlaLogImporter::Impl {
   std::optional<Backings> backings_;
   LogClock clock_;
   int64_t now_ = 0;
-  bool coloured_ = false;  // the log has terminal escape sequences
+  bool went_back_ = false;  // the time, and no other run was seen since
+  bool coloured_ = false;   // the log has terminal escape sequences
   std::string unescaped_;
 
   std::unordered_map<uint64_t, Thread> threads_;
@@ -224,6 +225,13 @@ void XlaLogImporter::Impl::Process(std::string_view text) {
     std::string_view rest;
     const Message message = Classify(line.message, rest);
     if (message == Message::kOther) {
+      // An entry of interest may stand in the middle of one that is of none.
+      const size_t prefix =
+          line.message.find("] ") == std::string_view::npos ? std::string_view::npos : FindLogPrefix(line.message, 0);
+      if (prefix != std::string_view::npos) {
+        text = line.message.substr(prefix);
+        continue;
+      }
       if (line.message.starts_with('\x1b') && StartsColours(text)) {
         return Process(WithoutEscapes(text, unescaped_));
       }
@@ -298,13 +306,18 @@ bool XlaLogImporter::Impl::Dispatch(const LogLine& line, Message message, std::s
       ThreadOf(line.thread).execution.shadowed = true;
       return true;
     case Message::kCopyProtection:
-      ++copy_protected_;
+      ThreadOf(line.thread).execution.copy_protected = true;
       return true;
     case Message::kClient:
       return OnClient(line, rest);
-    case Message::kAllocator:
+    case Message::kAllocator: {
+      const int64_t t = Time(line);
+      if (went_back_) {
+        AnotherProcess(t);
+      }
       clients_ = true;
       return true;
+    }
     case Message::kBuilt: {
       Scanner scan(rest);
       std::string_view module;
@@ -334,19 +347,21 @@ void XlaLogImporter::Impl::Foreign(std::string_view text) {
 
 int64_t XlaLogImporter::Impl::Time(const LogLine& line) {
   const int64_t t = clock_.Nanoseconds(line.stamp);
-  if (now_ - t > kAnotherRun && !closing_) {
-    const int64_t before = now_;
-    now_ = t;
-    AnotherProcess(before);
+  went_back_ = went_back_ || now_ - t > kAnotherRun;
+  if (went_back_ && !clients_) {
+    AnotherProcess(t);
   }
   now_ = std::max(now_, t);
   return t;
 }
 
-// The log goes on with another run: no memory of the one before is left.
+// The log goes on with another run, whose first line is at `t`: no memory of the one before is left. A log that shows
+// how clients are created shows it again; in one that does not, time that goes back is all there is to see.
 void XlaLogImporter::Impl::AnotherProcess(int64_t t) {
   CloseAll();
-  backings_->EndAll(t);
+  backings_->EndAll(now_);
+  now_ = t;
+  went_back_ = false;
   threads_.clear();
   last_thread_ = nullptr;
   torn_table_ = nullptr;
@@ -512,8 +527,8 @@ Execution& XlaLogImporter::Impl::Open(Thread& thread, const LogLine& line) {
 bool XlaLogImporter::Impl::OnModule(const LogLine& line, std::string_view rest) {
   Scanner scan(rest);
   std::string_view module;
-  if (!scan.Word(module)) {
-    return false;
+  if (!scan.Word(module) || scan.rest().find("] ") != std::string_view::npos) {
+    return false;  // the name may be torn
   }
   Time(line);
   Execution& execution = Open(ThreadOf(line.thread), line);
@@ -708,6 +723,7 @@ void XlaLogImporter::Impl::Close(Thread& thread) {
   }
   thread.allocated.clear();
   built_since_execution_ = 0;
+  copy_protected_ += execution.copy_protected && execution.mapped.empty() ? 1 : 0;
   if (execution.module.empty()) {
     nameless_ += execution.has_table ? 1 : 0;
   } else {
@@ -864,7 +880,7 @@ TraceEnd XlaLogImporter::Impl::End() const {
                      : TraceIdentity::kAddress;
   end.starts_mid_life = prologue_.vmm() && !clients_ && backings_->found() > 0;
   end.lost_events = torn_ + nameless_ + without_table_ + uncompleted_tables_ + backings_->unknown_frees() +
-                    hidden_.without_address + hidden_.assumed_unchanged;
+                    hidden_.without_address + hidden_.assumed_unchanged + copy_protected_;
   JsonWriter counts;
   counts.BeginObject();
   auto add = [&](std::string_view key, uint64_t count) { counts.Key(key).UInt(count); };
@@ -882,7 +898,7 @@ TraceEnd XlaLogImporter::Impl::End() const {
   add("unknown_frees", backings_->unknown_frees());
   add("missing_frees", backings_->missing_frees());
   add("found_without_allocation", backings_->found());
-  add("copy_protected_outputs", copy_protected_);
+  add("executions_with_unknown_outputs", copy_protected_);
   counts.EndObject();
   end.counts_json = counts.TakeText();
   return end;
@@ -925,9 +941,8 @@ std::vector<std::string> XlaLogImporter::Impl::Notes() const {
   note(backings_->unknown_frees(), fmt::format("{} of memory that the log never shows allocated were left out",
                                                Plural(backings_->unknown_frees(), "free")));
   note(copy_protected_,
-       fmt::format("{} were given a fresh buffer after their table was printed: which ones, the log does "
-                   "not say",
-                   Plural(copy_protected_, "output")));
+       fmt::format("{} gave outputs fresh memory after the table was printed: which ones, the log does not say",
+                   Plural(copy_protected_, "execution")));
   note(runs_ > 1 ? runs_ : 0,
        fmt::format("the log holds {} one after another; their steps continue", Plural(runs_, "run")));
   return notes;

@@ -107,7 +107,7 @@ void Program::DeclareSlots(const Execution& execution, const Assignment* assignm
         if (allocation.allocated_per_execution()) {
           per_execution_.push_back(static_cast<uint32_t>(slots.size()));
         }
-        slots.push_back({allocation.index, allocation.size, allocation.space, allocation.kind()});
+        slots.push_back({allocation.index, allocation.size, allocation.space, allocation.kind(), allocation.access()});
       }
     }
   }
@@ -141,14 +141,16 @@ void Program::DeclareSlots(const Execution& execution, const Assignment* assignm
   aligned_.assign(slots.size(), 0);
 }
 
-void Program::MapNewEntries() {
+uint32_t Program::SlotOf(uint32_t index) const {
   const auto& slots = declaration_.slots;
+  const auto slot = std::lower_bound(slots.begin(), slots.end(), index,
+                                     [](const TraceSlot& a, uint32_t wanted) { return a.index < wanted; });
+  return slot != slots.end() && slot->index == index ? static_cast<uint32_t>(slot - slots.begin()) : kNoSlot;
+}
+
+void Program::MapNewEntries() {
   for (size_t position = slot_of_entry_.size(); position < table_.entries().size(); ++position) {
-    const uint32_t index = table_.entries()[position].index;
-    const auto slot = std::lower_bound(slots.begin(), slots.end(), index,
-                                       [](const TraceSlot& a, uint32_t wanted) { return a.index < wanted; });
-    slot_of_entry_.push_back(slot != slots.end() && slot->index == index ? static_cast<uint32_t>(slot - slots.begin())
-                                                                         : kNoSlot);
+    slot_of_entry_.push_back(SlotOf(table_.entries()[position].index));
   }
 }
 
@@ -276,6 +278,14 @@ void Program::WriteStep(const Execution& execution, bool changed_lines, Backings
   } else {
     for (const size_t position : changed_) {
       BindVisible(execution, position, backings);
+    }
+  }
+  if (execution.copy_protected) {
+    // Some outputs got fresh memory after the table was printed; the mapping lines, if there are any, came later still.
+    for (const TableEntry& entry : execution.mapped) {
+      if (const uint32_t slot = SlotOf(entry.index); slot != kNoSlot && entry.address != 0 && entry.size > 0) {
+        Bind(slot, backings.Bind(device(), entry.address, entry.size, execution.t));
+      }
     }
   }
   const bool some_hidden = visible == 0 || table_.cut();

@@ -46,12 +46,12 @@ class Program {
   bool assigned() const { return assigned_; }
   bool has_table() const { return has_table_; }
   const AddressTable& table() const { return table_; }
-  size_t bytes() const { return table_.entries().size() * 64 + slots() * 64; }  // about
 
  private:
   static constexpr uint32_t kNoSlot = UINT32_MAX;
 
   void DeclareSlots(const Execution& execution, const Assignment* assignment);
+  uint32_t SlotOf(uint32_t index) const;  // kNoSlot when there is none
   void MapNewEntries();
   bool AlignAllocated(const Execution& execution, bool temps);
   void BindVisible(const Execution& execution, size_t position, Backings& backings);
