@@ -13,6 +13,7 @@ extern const Command kHistoryCommand;
 extern const Command kListCommand;
 extern const Command kMergeCommand;
 extern const Command kQueryCommand;
+extern const Command kRecommendCommand;
 extern const Command kReplayCommand;
 extern const Command kSweepCommand;
 extern const Command kTraceCommand;

@@ -159,7 +159,7 @@ Status RunInto(const Job& job, std::span<const ProgramSteps> programs, const std
   }
   for (ProgramRun& run : *done) {
     for (const OracleBound& bound : job.oracle) {
-      if (bound.program == run.info.program.id) {
+      if (bound.program == run.info.program.id && run.summary.stale_mappings == 0) {
         run.summary.oracle_ns = bound.total_ns;
       }
     }
@@ -222,8 +222,8 @@ std::string DescribeReallocation(const ReallocationReport& report) {
     fmt::format_to(std::back_inserter(text),
                    "  {}: {} changed slot-steps in {} runs instead of {} in {}; {} sets of bindings instead of {}\n",
                    program.module, program.after.changed_slot_steps, program.after.runs,
-                   program.before.changed_slot_steps, program.before.runs, program.after.distinct_sets,
-                   program.before.distinct_sets);
+                   program.before.changed_slot_steps, program.before.runs, program.after.all.distinct,
+                   program.before.all.distinct);
   }
   return text + "\n";
 }

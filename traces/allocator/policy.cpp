@@ -29,9 +29,9 @@ constexpr std::array<AllocatorPolicyInfo, 7> kPolicies = {{
     {AllocatorPolicy::kIdStable, "id_stable",
      "memory of its own for each program's slot. A slot whose buffers outlive a step by k goes round in k + 1 "
      "memories, so "
-     "that sets of bindings repeat exactly: with cached_sets the cheapest for runs that do not donate. Costs memory: "
-     "nothing "
-     "is shared between slots"},
+     "that sets of bindings repeat exactly: with cached_sets(k=2) the cheapest for runs that do not donate. Loses a "
+     "little "
+     "memory: what is free for one slot is not given to another"},
     {AllocatorPolicy::kArena, "arena",
      "one range, first fit, split and merged. No rounding to the granularity; every size change moves what comes after "
      "it"},

@@ -192,23 +192,28 @@ class Reallocator {
   std::vector<std::vector<uint32_t>> bound_;  // by declaration and position
 };
 
-// Sets of bindings are told apart by a sum of hashes, one per slot, which a change updates in constant time.
+// Follows the sets of bindings of slots above a size. Sets are told apart by a sum of hashes, one per slot, which a
+// change updates in constant time.
 class SetFollower {
  public:
-  explicit SetFollower(const Trace& trace) : trace_(trace), declarations_(trace.programs.size()) {}
+  SetFollower(const Trace& trace, uint64_t above)
+      : trace_(trace), above_(above), declarations_(trace.programs.size()) {}
 
-  void Add(std::map<uint32_t, BindingStatistics>& statistics) {
+  // By program id.
+  std::map<uint32_t, BindingStatistics::Sets> Follow() {
+    std::map<uint32_t, BindingStatistics::Sets> sets;
     std::map<uint32_t, std::unordered_set<uint64_t>> distinct;
     for (size_t step = 0; step < trace_.steps(); ++step) {
       const uint32_t declaration = trace_.step_program[step];
       const uint32_t id = trace_.programs[declaration].id;
       const uint64_t hash = SetOf(step, declaration);
       distinct[id].insert(hash + declaration);
-      Use(declarations_[declaration].recent, hash, statistics[id]);
+      Use(declarations_[declaration].recent, hash, sets[id]);
     }
-    for (const auto& [id, sets] : distinct) {
-      statistics[id].distinct_sets = sets.size();
+    for (const auto& [id, hashes] : distinct) {
+      sets[id].distinct = hashes.size();
     }
+    return sets;
   }
 
  private:
@@ -225,44 +230,52 @@ class SetFollower {
 
   uint64_t SetOf(size_t step, uint32_t number) {
     Declaration& declaration = declarations_[number];
-    declaration.bound.resize(trace_.programs[number].slots.size(), kUnboundSlot);
+    const std::vector<TraceSlot>& table = trace_.programs[number].slots;
+    declaration.bound.resize(table.size(), kUnboundSlot);
     const auto slots = trace_.BoundSlots(step);
     const auto backings = trace_.BoundBackings(step);
     for (size_t i = 0; i < slots.size(); ++i) {
-      uint32_t& bound = declaration.bound[slots[i]];
-      declaration.hash += HashOf(slots[i], backings[i]) - HashOf(slots[i], bound);
-      bound = backings[i];
+      if (table[slots[i]].size > above_) {
+        uint32_t& bound = declaration.bound[slots[i]];
+        declaration.hash += HashOf(slots[i], backings[i]) - HashOf(slots[i], bound);
+        bound = backings[i];
+      }
     }
     return declaration.hash;
   }
 
-  static void Use(std::vector<uint64_t>& recent, uint64_t hash, BindingStatistics& statistics) {
+  static void Use(std::vector<uint64_t>& recent, uint64_t hash, BindingStatistics::Sets& sets) {
     const auto found = std::find(recent.begin(), recent.end(), hash);
-    for (size_t k = static_cast<size_t>(found - recent.begin());
-         found != recent.end() && k < statistics.steps_in_cached_sets.size(); ++k) {
-      ++statistics.steps_in_cached_sets[k];
-    }
     if (found != recent.end()) {
+      for (auto k = static_cast<size_t>(found - recent.begin()); k < sets.steps_in_cached.size(); ++k) {
+        ++sets.steps_in_cached[k];
+      }
       recent.erase(found);
-    } else if (recent.size() == statistics.steps_in_cached_sets.size()) {
+    } else if (recent.size() == sets.steps_in_cached.size()) {
       recent.pop_back();
     }
     recent.insert(recent.begin(), hash);
   }
 
   const Trace& trace_;
+  uint64_t above_;
   std::vector<Declaration> declarations_;
 };
 
 std::map<uint32_t, BindingStatistics> StatisticsOf(const Trace& trace) {
+  const auto all = SetFollower(trace, 0).Follow();
+  const auto large = SetFollower(trace, kShadowBorder).Follow();
   std::map<uint32_t, BindingStatistics> statistics;
   for (const ProgramSummary& program : InspectTrace(trace).programs) {
     BindingStatistics& of_program = statistics[program.id];
     of_program.changed_slot_steps = program.changed_slot_steps;
     of_program.changed_steps = program.changed_steps;
     of_program.runs = program.runs;
+    if (program.steps > 0) {
+      of_program.all = all.at(program.id);
+      of_program.large = large.at(program.id);
+    }
   }
-  SetFollower(trace).Add(statistics);
   return statistics;
 }
 

@@ -21,11 +21,17 @@ struct BindingStatistics {
   uint64_t changed_slot_steps = 0;  // as TraceSummary counts them
   uint64_t changed_steps = 0;
   uint64_t runs = 0;
-  uint64_t distinct_sets = 0;  // different complete sets of bindings over all steps
-  // Steps whose complete set is among the k + 1 last used different sets, the step's own declaration only: what
-  // cached_sets(k=k+1) finds ready. [0] are the steps without a change.
-  std::array<uint64_t, 8> steps_in_cached_sets{};
+  // Sets of bindings: of all slots, and of the slots above kShadowBorder alone, for strategies that shadow the others.
+  struct Sets {
+    uint64_t distinct = 0;
+    // Steps whose set is among the k + 1 last used different sets of the same declaration: what cached_sets(k=k+1)
+    // finds ready. [0] are the steps without a change.
+    std::array<uint64_t, 8> steps_in_cached{};
+  };
+  Sets all;
+  Sets large;
 };
+inline constexpr uint64_t kShadowBorder = 65536;  // bytes, as recorded
 
 struct ReallocationReport {
   AllocatorPolicy policy = AllocatorPolicy::kRecorded;

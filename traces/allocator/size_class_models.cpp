@@ -29,12 +29,40 @@ std::optional<MemoryId> SmallestModel::Take(uint64_t rounded, RequestKey) {
 void SmallestModel::Keep(MemoryId memory) { free_[memories_[memory].size].emplace(memories_[memory].address, memory); }
 
 std::optional<MemoryId> IdStableModel::Take(uint64_t rounded, RequestKey key) {
-  return PopFront(free_[{key, rounded}]);
+  Owned& own = owned_[{rounded, key}];
+  if (const std::optional<MemoryId> memory = PopFront(own.free)) {
+    return memory;
+  }
+  return own.memories < kPair ? Adopt(rounded) : std::nullopt;
 }
-void IdStableModel::Keep(MemoryId memory) { free_[{owner_[memory], memories_[memory].size}].push_back(memory); }
+
+// From whoever comes first: which one it is only matters until every slot has what it needs.
+std::optional<MemoryId> IdStableModel::Adopt(uint64_t rounded) {
+  for (auto at = owned_.lower_bound({rounded, 0}); at != owned_.end() && at->first.first == rounded; ++at) {
+    if (const std::optional<MemoryId> memory = PopFront(at->second.free)) {
+      --at->second.memories;
+      owner_[*memory] = kNobody;
+      return memory;
+    }
+  }
+  return std::nullopt;
+}
+
+void IdStableModel::Keep(MemoryId memory) { owned_[{memories_[memory].size, owner_[memory]}].free.push_back(memory); }
+
+void IdStableModel::Forget() {
+  for (auto& [owner, own] : owned_) {
+    own.memories -= static_cast<uint32_t>(own.free.size());
+    own.free.clear();
+  }
+}
+
 void IdStableModel::HandedOut(MemoryId memory, RequestKey key) {
-  owner_.resize(memories_.size());
-  owner_[memory] = key;
+  owner_.resize(memories_.size(), kNobody);
+  if (owner_[memory] == kNobody) {
+    owner_[memory] = key;
+    ++owned_[{memories_[memory].size, key}].memories;
+  }
 }
 
 }  // namespace remaplab

@@ -39,21 +39,31 @@ class SmallestModel final : public VmmModel {
 };
 
 // Each requester (a program's slot) has memory of its own, and gets what of it was freed longest ago: a slot whose
-// buffers live for k steps goes round in k + 1 memories and never meets another slot's. Requests without a key share
-// FIFO classes.
+// buffers live for k steps goes round in k + 1 memories and never meets another slot's. While it has fewer than two, it
+// adopts what others of its size have free before new memory is made: what a run was started with is not left lying
+// about. Requests without a key share FIFO classes.
 class IdStableModel final : public VmmModel {
  public:
   using VmmModel::VmmModel;
 
  private:
-  using Class = std::pair<RequestKey, uint64_t>;  // key, rounded size
+  using Class = std::pair<uint64_t, RequestKey>;  // rounded size, key
+
+  struct Owned {
+    std::deque<MemoryId> free;
+    uint32_t memories = 0;
+  };
 
   std::optional<MemoryId> Take(uint64_t rounded, RequestKey key) override;
   void Keep(MemoryId memory) override;
-  void Forget() override { free_.clear(); }
+  void Forget() override;
   void HandedOut(MemoryId memory, RequestKey key) override;
+  std::optional<MemoryId> Adopt(uint64_t rounded);
 
-  std::map<Class, std::deque<MemoryId>> free_;
+  static constexpr RequestKey kNobody = ~RequestKey{0};
+  static constexpr uint32_t kPair = 2;
+
+  std::map<Class, Owned> owned_;
   std::vector<RequestKey> owner_;  // by memory
 };
 
