@@ -71,6 +71,8 @@ void AddLoss(CallRecording& recording, uint64_t count, std::string text) {
 
 }  // namespace
 
+RecordingBuilder::RecordingBuilder() { Text(""); }
+
 std::optional<uint64_t> ArgumentValue(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon != std::string_view::npos) {
@@ -93,6 +95,7 @@ uint32_t RecordingBuilder::ThreadOf(const Observed& observed) {
       threads_.try_emplace({observed.pid, observed.tid}, static_cast<uint32_t>(threads_.size()));
   if (added) {
     recording_.threads.push_back({observed.pid, observed.tid});
+    device_changes_.emplace_back();
   }
   return entry->second;
 }
@@ -111,71 +114,83 @@ Status RecordingBuilder::Add(const Observed& observed) {
     function.role = on_device.value_or(false) ? Role::kCall : Role::kOther;
   }
   if (function.role != Role::kCall) {
-    const auto [entry, added] = others_.try_emplace(std::string(observed.name), recording_.others.size());
-    if (added) {
-      recording_.others.push_back({entry->first, 0, 0});
+    AddOther(observed);
+    if (function.role != Role::kOther) {
+      const bool says = function.role == Role::kSetDevice;
+      device_changes_[ThreadOf(observed)].push_back(
+          {observed.start, says ? Ordinal(ArgumentAt(observed.arguments, 0)) : DriverCall::kUnknownDevice});
     }
-    CallRecording::Other& other = recording_.others[entry->second];
-    ++other.calls;
-    const int64_t ns = observed.timed ? observed.end - observed.start : 0;
-    if (__builtin_add_overflow(other.ns, ns, &other.ns)) {
-      other.ns = std::numeric_limits<int64_t>::max();
-    }
-    if (function.role == Role::kOther) {
-      return {};
-    }
+    return {};
   }
-  if (recording_.texts.empty()) {
-    Text("");
-  }
-  Pending pending{.call = {}, .role = function.role};
-  DriverCall& call = pending.call;
+  DriverCall call;
   call.start = observed.start;
   call.end = observed.timed ? observed.end : observed.start;
   call.timed = observed.timed;
   call.thread = ThreadOf(observed);
   call.kind = function.kind;
-  if (function.role == Role::kSetDevice) {
-    pending.set_device = Ordinal(ArgumentAt(observed.arguments, 0));
-  } else if (function.role == Role::kCall) {
-    call.name = Text(observed.name);
-    call.code = Text(observed.code);
-    call.outcome = OutcomeOf(observed.code);
-    call.address = ArgumentAt(observed.arguments, function.address).value_or(DriverCall::kUnknown);
-    call.object = ArgumentAt(observed.arguments, function.object).value_or(DriverCall::kUnknown);
-    call.devices = SmallCount(ArgumentAt(observed.arguments, function.devices));
-    call.size = observed.size.value_or(ArgumentAt(observed.arguments, function.size).value_or(DriverCall::kUnknown));
-    call.device = observed.device.value_or(DriverCall::kUnknownDevice);
-    if (call.kind == CallKind::kReserve && observed.returned) {
-      call.address = *observed.returned;
-    }
+  call.name = Text(observed.name);
+  call.code = Text(observed.code);
+  call.outcome = OutcomeOf(observed.code);
+  call.address = ArgumentAt(observed.arguments, function.address).value_or(DriverCall::kUnknown);
+  call.object = ArgumentAt(observed.arguments, function.object).value_or(DriverCall::kUnknown);
+  call.devices = SmallCount(ArgumentAt(observed.arguments, function.devices));
+  call.size = observed.size.value_or(ArgumentAt(observed.arguments, function.size).value_or(DriverCall::kUnknown));
+  call.device = observed.device.value_or(DriverCall::kUnknownDevice);
+  if (call.kind == CallKind::kReserve && observed.returned) {
+    call.address = *observed.returned;
   }
-  pending_.push_back(pending);
+  recording_.calls.push_back(call);
   return {};
 }
 
-CallRecording RecordingBuilder::Finish() {
-  std::stable_sort(pending_.begin(), pending_.end(),
-                   [](const Pending& a, const Pending& b) { return a.call.start < b.call.start; });
-  std::vector<int32_t> current(recording_.threads.size(), DriverCall::kUnknownDevice);
-  std::map<uint64_t, MappingLedger> ledgers;
-  recording_.calls.reserve(pending_.size());
-  for (const Pending& pending : pending_) {
-    int32_t& device = current[pending.call.thread];
-    if (pending.role != Role::kCall) {
-      device = pending.set_device;
-      continue;
+void RecordingBuilder::AddOther(const Observed& observed) {
+  const auto [entry, added] = others_.try_emplace(std::string(observed.name), recording_.others.size());
+  if (added) {
+    recording_.others.push_back({entry->first, 0, 0});
+  }
+  CallRecording::Other& other = recording_.others[entry->second];
+  ++other.calls;
+  const int64_t ns = observed.timed ? observed.end - observed.start : 0;
+  if (__builtin_add_overflow(other.ns, ns, &other.ns)) {
+    other.ns = std::numeric_limits<int64_t>::max();
+  }
+}
+
+void RecordingBuilder::SortByTime() {
+  const auto earlier = [](const auto& a, const auto& b) { return a.start < b.start; };
+  if (!std::is_sorted(recording_.calls.begin(), recording_.calls.end(), earlier)) {
+    std::stable_sort(recording_.calls.begin(), recording_.calls.end(), earlier);
+  }
+  for (std::vector<DeviceChange>& changes : device_changes_) {
+    std::stable_sort(changes.begin(), changes.end(), earlier);
+  }
+}
+
+void RecordingBuilder::FillInDevices() {
+  std::vector<size_t> seen(device_changes_.size(), 0);
+  for (DriverCall& call : recording_.calls) {
+    const std::vector<DeviceChange>& changes = device_changes_[call.thread];
+    size_t& next = seen[call.thread];
+    while (next < changes.size() && changes[next].start <= call.start) {
+      ++next;
     }
-    recording_.calls.push_back(pending.call);
-    DriverCall& call = recording_.calls.back();
-    if (call.device == DriverCall::kUnknownDevice) {
-      call.device = device;
+    if (call.device == DriverCall::kUnknownDevice && next > 0) {
+      call.device = changes[next - 1].device;
     }
   }
-  pending_ = {};
+}
+
+void RecordingBuilder::FollowMappings() {
+  std::map<uint64_t, MappingLedger> ledgers;  // by process
   for (DriverCall& call : recording_.calls) {
     ledgers[recording_.threads[call.thread].pid].See(call);
   }
+}
+
+CallRecording RecordingBuilder::Finish() {
+  SortByTime();
+  FillInDevices();
+  FollowMappings();
   std::stable_sort(recording_.others.begin(), recording_.others.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
   AddLoss(recording_, nested_, "HSA calls are the work of HIP calls and not counted on their own");
@@ -191,9 +206,6 @@ CallRecording RecordingBuilder::Finish() {
   }
   AddLoss(recording_, presumed, "addresses of reservations are those of the first map in them");
   AddLoss(recording_, unresolved, "reservations have no known address");
-  if (recording_.texts.empty()) {
-    Text("");
-  }
   return std::move(recording_);
 }
 

@@ -39,6 +39,8 @@ struct Observed {
 
 class RecordingBuilder {
  public:
+  RecordingBuilder();
+
   // Error kInput when the times mean nothing; it does not say where.
   Status Add(const Observed& observed);
 
@@ -48,17 +50,22 @@ class RecordingBuilder {
   CallRecording Finish();
 
  private:
-  struct Pending {
-    DriverCall call;
-    Role role;
-    int32_t set_device = DriverCall::kUnknownDevice;  // kSetDevice
+  // From `start` on the thread's device is this one.
+  struct DeviceChange {
+    int64_t start;
+    int32_t device;
   };
 
   uint32_t Text(std::string_view text);
   uint32_t ThreadOf(const Observed& observed);
 
+  void AddOther(const Observed& observed);
+  void SortByTime();
+  void FillInDevices();
+  void FollowMappings();
+
   CallRecording recording_;
-  std::vector<Pending> pending_;
+  std::vector<std::vector<DeviceChange>> device_changes_;  // by thread
   std::unordered_map<std::string, uint32_t> texts_;
   std::unordered_map<std::string, size_t> others_;
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> threads_;
