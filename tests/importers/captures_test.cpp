@@ -57,7 +57,7 @@ const Row kRows[] = {
 BOOST_TEST_DECORATOR(*precondition(HaveCaptures))
 BOOST_DATA_TEST_CASE(counts_of_a_recorded_run_are_those_of_the_independent_count, data::make(kRows), row) {
   const auto imported = ImportCapture(row.name, {}, row.name);
-  BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
+  BOOST_REQUIRE_MESSAGE(imported, WhyNot(imported));
   for (const std::string& note : imported->report.notes) {
     BOOST_TEST_MESSAGE(row.name << ": " << note);
   }

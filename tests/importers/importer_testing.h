@@ -25,6 +25,12 @@ inline boost::test_tools::assertion_result HaveCaptures(boost::unit_test::test_u
   return have;
 }
 
+// The error's message, if there is one.
+template <typename T>
+std::string WhyNot(const Result<T>& result) {
+  return result ? "" : result.error().message();
+}
+
 struct Imported {
   Trace trace;
   ImportReport report;

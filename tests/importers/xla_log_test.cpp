@@ -15,7 +15,7 @@ constexpr uint64_t kD = 0x308000000;
 
 Imported Import(const LogText& log, xla::XlaLogOptions options = {}) {
   auto imported = ImportText(log.text(), std::move(options));
-  BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
+  BOOST_REQUIRE_MESSAGE(imported, WhyNot(imported));
   return std::move(*imported);
 }
 
@@ -29,7 +29,7 @@ std::string ErrorOf(const std::string& text, xla::XlaLogOptions options = {}) {
 xla::XlaLogOptions WithAssignment(std::string_view text) {
   xla::XlaLogOptions options;
   auto assignment = xla::ParseAssignment(text, "dump");
-  BOOST_REQUIRE_MESSAGE(assignment, assignment.error().message());
+  BOOST_REQUIRE_MESSAGE(assignment, WhyNot(assignment));
   options.assignments.push_back(std::move(*assignment));
   return options;
 }
@@ -497,7 +497,7 @@ BOOST_AUTO_TEST_CASE(lines_of_the_old_logging_are_read) {
       "2025-03-01 10:00:01.000500: I xla/service/gpu/gpu_executable.cc:99] Start GpuExecutable::ExecuteOnStream "
       "module: m\n";
   const auto imported = ImportText(log);
-  BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
+  BOOST_REQUIRE_MESSAGE(imported, WhyNot(imported));
   BOOST_TEST(imported->trace.steps() == 2U);
   BOOST_TEST(imported->trace.event_t.back() == 1'000'000'000);
 }
@@ -538,7 +538,7 @@ BOOST_AUTO_TEST_CASE(colours_and_carriage_returns_change_nothing) {
                                                                           : std::string(1, c);
   }
   const auto imported = ImportText(coloured);
-  BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
+  BOOST_REQUIRE_MESSAGE(imported, WhyNot(imported));
   BOOST_TEST(imported->trace.xxh3 == plain->trace.xxh3);
 }
 
@@ -547,7 +547,7 @@ BOOST_AUTO_TEST_CASE(an_entry_behind_a_progress_bar_is_read) {
   std::string text = PlainLog();
   text.insert(text.find("I0801", 200), "  3%|#   | 1/30 [00:01<00:30]\r 6%|##  | 2/30");
   const auto imported = ImportText(text);
-  BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
+  BOOST_REQUIRE_MESSAGE(imported, WhyNot(imported));
   BOOST_TEST(imported->trace.xxh3 == plain->trace.xxh3);
 }
 
@@ -556,7 +556,7 @@ BOOST_AUTO_TEST_CASE(entries_glued_together_are_both_read) {
   const size_t feed = text.find("B) on device ordinal 0\n") + 22;
   text.erase(feed, 1);
   const auto imported = ImportText(text);
-  BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
+  BOOST_REQUIRE_MESSAGE(imported, WhyNot(imported));
   BOOST_TEST(imported->trace.xxh3 == ImportText(PlainLog())->trace.xxh3);
 }
 
@@ -564,7 +564,7 @@ BOOST_AUTO_TEST_CASE(a_table_that_another_entry_tore_apart_is_put_together) {
   std::string text = PlainLog();
   text.insert(text.find("; Buffer 1") + 9, "I0801 10:00:00.001000       9 other.cc:1] hello\n");
   const auto imported = ImportText(text);
-  BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
+  BOOST_REQUIRE_MESSAGE(imported, WhyNot(imported));
   BOOST_TEST(imported->trace.programs[0].slots.size() == 2U);
   BOOST_TEST(imported->trace.steps() == 2U);
 }
@@ -574,7 +574,7 @@ BOOST_AUTO_TEST_CASE(an_entry_inside_another_one_of_no_interest_is_read) {
   const std::string allocated = "I0801 10:00:00.003000       7 device";
   text.insert(text.find(allocated), "I0801 10:00:00.003000       9 other.cc:1] hel");
   const auto imported = ImportText(text);
-  BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
+  BOOST_REQUIRE_MESSAGE(imported, WhyNot(imported));
   BOOST_TEST(imported->trace.xxh3 == ImportText(PlainLog())->trace.xxh3);
 }
 

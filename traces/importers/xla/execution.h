@@ -36,7 +36,7 @@ struct Execution {
 
   // Ready for the thread's next execution; keeps capacity.
   void Clear() {
-    open = has_table = has_changed = changed_cut = remapped = shadowed = copy_protected = false;
+    open = has_table = changed_cut = remapped = shadowed = copy_protected = false;
     device = -1;
     t = kUnknownTime;
     commands = 0;

@@ -8,7 +8,9 @@
 
 #include "base/json_writer.h"
 #include "traces/importers/xla/backings.h"
+#include "traces/importers/xla/counts.h"
 #include "traces/importers/xla/execution.h"
+#include "traces/importers/xla/fields.h"
 #include "traces/importers/xla/log_line.h"
 #include "traces/importers/xla/message.h"
 #include "traces/importers/xla/program.h"
@@ -31,36 +33,6 @@ struct Thread {
   Execution execution;
   std::vector<AllocatedLine> allocated;  // since the last execution ended or this one started
 };
-
-// The number at the end of a device's name: "cuda:3", "NVIDIA H200_3(process=0,(3))".
-int32_t DeviceNumber(std::string_view name) {
-  const size_t mark = name.find_last_of(":_");
-  Scanner scan(mark == std::string_view::npos ? name : name.substr(mark + 1));
-  uint64_t number = 0;
-  return scan.Decimal(number) && number < 65536 ? static_cast<int32_t>(number) : -1;
-}
-
-// "225:parameter, 226:live-out, 1023:temp]"; false when the closing bracket is missing.
-bool ReadChanged(std::string_view text, std::vector<uint32_t>& changed) {
-  Scanner scan(text);
-  uint64_t index = 0;
-  std::string_view kind;
-  while (scan.Decimal(index) && scan.Skip(":") && scan.Word(kind)) {
-    if (index > UINT32_MAX - 2 || (!changed.empty() && index <= changed.back())) {
-      return false;
-    }
-    if (!scan.rest().starts_with(",") && !scan.rest().starts_with("]")) {
-      return false;  // the word may be cut
-    }
-    changed.push_back(static_cast<uint32_t>(index));
-    scan.Skip(", ");
-  }
-  return scan.Skip("]");
-}
-
-std::string Plural(uint64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 }  // namespace
 
@@ -94,15 +66,15 @@ class XlaLogImporter::Impl {
   bool StartsColours(std::string_view text);
 
   bool OnTable(const LogLine& line, std::string_view rest);
-  bool OnAllocated(const LogLine& line, std::string_view rest);
-  bool OnReused(const LogLine& line, std::string_view rest);
+  bool OnAllocated(const LogLine& line, std::string_view rest, bool reused);
   bool OnFreed(const LogLine& line, std::string_view rest, bool completed);
   bool OnChanged(const LogLine& line, std::string_view rest);
   bool OnRunStart(const LogLine& line, std::string_view rest);
   bool OnModule(const LogLine& line, std::string_view rest);
   bool OnRemapModule(const LogLine& line, std::string_view rest);
   bool OnEnd(const LogLine& line, std::string_view rest);
-  bool OnCommandBuffer(const LogLine& line, std::string_view rest, std::string_view kind);
+  bool OnCommandBuffer(const LogLine& line, std::string_view rest, CallKind kind);
+  void AddTiming(const LogLine& line, std::string_view kind, int64_t ns, uint64_t count);
   bool OnReserved(const LogLine& line, std::string_view rest);
   bool OnMapping(const LogLine& line, std::string_view rest);
   bool OnRemapTiming(const LogLine& line, std::string_view rest);
@@ -123,7 +95,7 @@ class XlaLogImporter::Impl {
 
   Status WhyNoTrace() const;
   std::string ModulesSeen() const;
-  TraceEnd End() const;
+  TraceEnd End();
   std::vector<std::string> Notes() const;
 
   XlaLogOptions options_;
@@ -160,15 +132,7 @@ class XlaLogImporter::Impl {
 
   uint64_t lines_ = 0;
   uint64_t xla_lines_ = 0;
-  uint64_t tables_ = 0;
-  uint64_t cut_tables_ = 0;
-  uint64_t uncompleted_tables_ = 0;  // cut, and no assignment says what is missing
-  uint64_t nameless_ = 0;
-  uint64_t without_table_ = 0;
-  uint64_t torn_ = 0;
-  uint64_t copy_protected_ = 0;
-  uint64_t runs_ = 1;
-  HiddenCounts hidden_;
+  ImportCounts counts_;
   std::map<std::string, uint64_t, std::less<>> modules_;  // executions of all modules, wanted or not
 };
 
@@ -247,7 +211,7 @@ void XlaLogImporter::Impl::Process(std::string_view text) {
       return Process(WithoutEscapes(text, unescaped_));
     }
     // Other output tore it, perhaps with an entry of its own.
-    ++torn_;
+    ++counts_.torn;
     const size_t prefix = FindLogPrefix(text, 1);
     text = prefix == std::string_view::npos ? std::string_view() : text.substr(prefix);
   }
@@ -269,9 +233,9 @@ bool XlaLogImporter::Impl::Dispatch(const LogLine& line, Message message, std::s
     case Message::kChanged:
       return OnChanged(line, rest);
     case Message::kAllocated:
-      return OnAllocated(line, rest);
+      return OnAllocated(line, rest, false);
     case Message::kReused:
-      return OnReused(line, rest);
+      return OnAllocated(line, rest, true);
     case Message::kFreed:
       return OnFreed(line, rest, false);
     case Message::kCompleted:
@@ -288,9 +252,9 @@ bool XlaLogImporter::Impl::Dispatch(const LogLine& line, Message message, std::s
     case Message::kRunEnd:
       return OnEnd(line, rest);
     case Message::kCaptured:
-      return OnCommandBuffer(line, rest, Name(CallKind::kCapture));
+      return OnCommandBuffer(line, rest, CallKind::kCapture);
     case Message::kUpdated:
-      return OnCommandBuffer(line, rest, Name(CallKind::kUpdate));
+      return OnCommandBuffer(line, rest, CallKind::kUpdate);
     case Message::kReserved:
     case Message::kReservedRange:
       return OnReserved(line, rest);
@@ -365,9 +329,9 @@ void XlaLogImporter::Impl::AnotherProcess(int64_t t) {
   threads_.clear();
   last_thread_ = nullptr;
   torn_table_ = nullptr;
-  ++runs_;
+  ++counts_.runs;
   for (auto& [device, count] : registered_) {
-    count = std::min(count, runs_);
+    count = std::min(count, counts_.runs);
   }
 }
 
@@ -397,82 +361,54 @@ bool XlaLogImporter::Impl::AtEndOrGlued(const Scanner& scan) {
   return true;
 }
 
-bool XlaLogImporter::Impl::OnAllocated(const LogLine& line, std::string_view rest) {
+bool XlaLogImporter::Impl::OnAllocated(const LogLine& line, std::string_view rest, bool reused) {
   Scanner scan(rest);
-  AllocatedLine allocated;
-  uint64_t device = 0;
-  if (!scan.Pointer(allocated.address) || !scan.Skip(" (") || !scan.Decimal(allocated.size) ||
-      !scan.Skip("B) on device ordinal ") || !scan.Decimal(device) || device > 65535 || !AtEndOrGlued(scan) ||
-      allocated.size > (uint64_t{1} << 48)) {
+  MemoryFields memory;
+  if (!(reused ? ReadReused(scan, memory) : ReadAllocated(scan, memory)) || !AtEndOrGlued(scan)) {
     return false;
   }
-  if (allocated.address == 0 || allocated.size == 0) {
+  if (memory.address == 0 || memory.size == 0) {
     return true;
   }
   // Until 0.10.2 the file had this name, and memory that is handed out again has a line of its own.
-  const bool fresh = line.file == "vmm_device_address_allocator.cc";
-  reuse_lines_ = reuse_lines_ || fresh;
-  backings_->Allocated(static_cast<int32_t>(device), allocated.address, allocated.size, fresh, Time(line));
+  const bool fresh = line.file == "vmm_device_address_allocator.cc" && !reused;
+  reuse_lines_ = reuse_lines_ || fresh || reused;
+  backings_->Allocated(memory.device, memory.address, memory.size, fresh, Time(line));
   Thread& thread = ThreadOf(line.thread);
   if (thread.allocated.size() >= kMostAllocatedLines) {
     thread.allocated.erase(thread.allocated.begin(), thread.allocated.begin() + kMostAllocatedLines / 2);
   }
-  thread.allocated.push_back(allocated);
-  return true;
-}
-
-bool XlaLogImporter::Impl::OnReused(const LogLine& line, std::string_view rest) {
-  Scanner scan(rest);
-  AllocatedLine allocated;
-  uint64_t original = 0;
-  uint64_t rounded = 0;
-  uint64_t device = 0;
-  if (!scan.Pointer(allocated.address) || !scan.Skip(" original_size=") || !scan.Decimal(original) ||
-      !scan.Skip("B new_size=") || !scan.Decimal(allocated.size) || !scan.Skip("B rounded_size=") ||
-      !scan.Decimal(rounded) || !scan.Skip("B device=") || !scan.Decimal(device) || device > 65535 ||
-      !AtEndOrGlued(scan) || allocated.size > (uint64_t{1} << 48)) {
-    return false;
-  }
-  if (allocated.address == 0 || allocated.size == 0) {
-    return true;
-  }
-  reuse_lines_ = true;
-  backings_->Allocated(static_cast<int32_t>(device), allocated.address, allocated.size, false, Time(line));
-  ThreadOf(line.thread).allocated.push_back(allocated);
+  thread.allocated.push_back({memory.address, memory.size});
   return true;
 }
 
 bool XlaLogImporter::Impl::OnFreed(const LogLine& line, std::string_view rest, bool completed) {
   Scanner scan(rest);
-  uint64_t address = 0;
-  uint64_t size = 0;
-  uint64_t device = 0;
-  if (!scan.Pointer(address) || !scan.Skip(" (size=") || !scan.Decimal(size) || !scan.Skip("B) on device ordinal ") ||
-      !scan.Decimal(device) || device > 65535 || !AtEndOrGlued(scan)) {
+  MemoryFields memory;
+  if (!ReadFreed(scan, memory) || !AtEndOrGlued(scan)) {
     return false;
   }
   const int64_t t = Time(line);
   if (completed) {
     reuse_lines_ = true;
-    backings_->Completed(static_cast<int32_t>(device), address, t);
+    backings_->Completed(memory.device, memory.address, t);
   } else {
-    backings_->Freed(static_cast<int32_t>(device), address, t);
+    backings_->Freed(memory.device, memory.address, t);
   }
   return true;
 }
 
 bool XlaLogImporter::Impl::OnRunStart(const LogLine& line, std::string_view rest) {
   Scanner scan(rest);
-  std::string_view module;
-  std::string_view device;
-  if (!scan.Until(", device=", module) || module.empty() || !scan.Until(", run_id=", device)) {
+  RunFields run;
+  if (!ReadRunStart(scan, run)) {
     return false;
   }
   Time(line);
   Thread& thread = ThreadOf(line.thread);
   Close(thread);
-  thread.module = module;
-  thread.run_device = DeviceNumber(device);
+  thread.module = run.module;
+  thread.run_device = run.device;
   thread.allocated.clear();
   return true;
 }
@@ -493,7 +429,7 @@ bool XlaLogImporter::Impl::OnTable(const LogLine& line, std::string_view rest) {
       glued_ = table.substr(prefix);
       table = table.substr(0, prefix);
       torn_table_ = &thread;
-      ++torn_;
+      ++counts_.torn;
     }
   }
   execution.has_table = true;
@@ -508,7 +444,7 @@ bool XlaLogImporter::Impl::OnTable(const LogLine& line, std::string_view rest) {
   }
   execution.allocated.swap(thread.allocated);
   thread.allocated.clear();
-  ++tables_;
+  ++counts_.tables;
   return true;
 }
 
@@ -539,26 +475,25 @@ bool XlaLogImporter::Impl::OnModule(const LogLine& line, std::string_view rest) 
 }
 
 bool XlaLogImporter::Impl::OnRemapModule(const LogLine& line, std::string_view rest) {
+  auto says = [&](std::string_view words) { return rest.find(words) != std::string_view::npos; };
   Execution& execution = ThreadOf(line.thread).execution;
-  if (rest.find("profiling execution") == std::string_view::npos && rest.find("profile") == std::string_view::npos) {
-    execution.remapped = true;
-  }
-  return execution.open ? OnModule(line, rest) : true;
+  execution.remapped = execution.remapped || (!says("profiling execution") && !says("profile"));
+  // The line that begins a remap is enough to know that an execution is there.
+  return execution.open || says(" num_allocations=") ? OnModule(line, rest) : true;
 }
 
 bool XlaLogImporter::Impl::OnChanged(const LogLine& line, std::string_view rest) {
   Scanner scan(rest);
-  std::string_view module;
-  if (!scan.Until(" executions: [", module) || module.empty()) {
+  ChangedFields fields;
+  Time(line);
+  Execution& execution = ThreadOf(line.thread).execution;
+  if (!ReadChanged(scan, fields, execution.changed)) {
     return false;
   }
-  Time(line);
-  Execution& execution = Open(ThreadOf(line.thread), line);
-  execution.module = module;
   changed_lines_ = true;
-  execution.has_changed = true;
-  execution.changed.clear();
-  execution.changed_cut = !ReadChanged(scan.rest(), execution.changed) && !execution.changed.empty();
+  Open(ThreadOf(line.thread), line);
+  execution.module = fields.module;
+  execution.changed_cut = fields.cut;
   return true;
 }
 
@@ -568,50 +503,43 @@ bool XlaLogImporter::Impl::OnEnd(const LogLine& line, std::string_view) {
   return true;
 }
 
-bool XlaLogImporter::Impl::OnCommandBuffer(const LogLine& line, std::string_view rest, std::string_view kind) {
+bool XlaLogImporter::Impl::OnCommandBuffer(const LogLine& line, std::string_view rest, CallKind kind) {
   Scanner scan(rest);
-  std::string_view device;
-  uint64_t us = 0;
-  uint64_t commands = 0;
-  if (kind == Name(CallKind::kCapture) && scan.rest().find(" in ") != std::string_view::npos) {
-    scan.Until(" in ", device);
-  }
-  if (!scan.Decimal(us) || us > 1'000'000'000'000 || !scan.SkipPast("num_commands=") || !scan.Decimal(commands) ||
-      commands > UINT32_MAX) {
+  CommandBufferFields fields;
+  if (!ReadCommandBuffer(scan, fields)) {
     return false;
   }
+  AddTiming(line, Name(kind), fields.ns, fields.commands);
+  Execution& execution = ThreadOf(line.thread).execution;
+  execution.commands += execution.open && kind == CallKind::kCapture ? fields.commands : 0;
+  return true;
+}
+
+// What was measured during the thread's execution.
+void XlaLogImporter::Impl::AddTiming(const LogLine& line, std::string_view kind, int64_t ns, uint64_t count) {
   Execution& execution = ThreadOf(line.thread).execution;
   if (execution.open) {
-    execution.timings.push_back({std::string(kind), static_cast<int64_t>(us) * 1000, commands});
-    if (kind == Name(CallKind::kCapture)) {
-      execution.commands += static_cast<uint32_t>(commands);
-    }
+    execution.timings.push_back({std::string(kind), ns, count});
   }
-  return true;
 }
 
 bool XlaLogImporter::Impl::OnReserved(const LogLine& line, std::string_view rest) {
   Scanner scan(rest);
-  uint64_t address = 0;
-  uint64_t size = 0;
-  if ((!scan.SkipPast(" VA: ") && !scan.SkipPast(" VA=")) || !scan.Pointer(address) || !scan.SkipPast("total_size") ||
-      (!scan.Skip(": ") && !scan.Skip("=")) || !scan.Decimal(size)) {
+  ReservedFields range;
+  if (!ReadReserved(scan, range)) {
     return false;
   }
   Time(line);
-  backings_->Reserved(std::max(line.device, 0), address, size);
+  backings_->Reserved(std::max(line.device, 0), range.address, range.size);
   return true;
 }
 
 bool XlaLogImporter::Impl::OnMapping(const LogLine& line, std::string_view rest) {
   Scanner scan(rest);
   TableEntry entry;
-  uint64_t index = 0;
-  if (!scan.Decimal(index) || index > UINT32_MAX - 2 || !scan.Skip(" physical: ") || !scan.Pointer(entry.address) ||
-      !scan.SkipPast(" size: ") || !scan.Decimal(entry.size) || entry.size > (uint64_t{1} << 48)) {
+  if (!ReadMapping(scan, entry)) {
     return false;
   }
-  entry.index = static_cast<uint32_t>(index);
   Time(line);
   Execution& execution = Open(ThreadOf(line.thread), line);
   execution.remapped = true;
@@ -623,41 +551,24 @@ bool XlaLogImporter::Impl::OnMapping(const LogLine& line, std::string_view rest)
 
 bool XlaLogImporter::Impl::OnRemapTiming(const LogLine& line, std::string_view rest) {
   Scanner scan(rest);
-  uint64_t slices = 0;
-  uint64_t changed = 0;
-  uint64_t unmap = 0;
-  uint64_t map = 0;
-  uint64_t access = 0;
-  if (!scan.Decimal(slices) || !scan.Skip(" changed=") || !scan.Decimal(changed) || !scan.SkipPast(" unmap_us=") ||
-      !scan.Decimal(unmap) || !scan.Skip(" map_us=") || !scan.Decimal(map) || !scan.Skip(" setaccess_us=") ||
-      !scan.Decimal(access) || std::max({unmap, map, access}) > 1'000'000'000'000) {
+  RemapTimingFields fields;
+  if (!ReadRemapTiming(scan, fields)) {
     return false;
   }
-  Execution& execution = ThreadOf(line.thread).execution;
-  if (execution.open) {
-    auto add = [&](CallKind kind, uint64_t us, uint64_t count) {
-      execution.timings.push_back({std::string(Name(kind)), static_cast<int64_t>(us) * 1000, count});
-    };
-    add(CallKind::kUnmap, unmap, changed);
-    add(CallKind::kMap, map, changed);
-    add(CallKind::kSetAccess, access, slices);
-  }
+  AddTiming(line, Name(CallKind::kUnmap), fields.unmap_ns, fields.changed);
+  AddTiming(line, Name(CallKind::kMap), fields.map_ns, fields.changed);
+  AddTiming(line, Name(CallKind::kSetAccess), fields.set_access_ns, fields.slices);
   return true;
 }
 
 bool XlaLogImporter::Impl::OnSyncTiming(const LogLine& line, std::string_view rest) {
   Scanner scan(rest);
-  uint64_t sync = 0;
-  uint64_t remap = 0;
-  if (!scan.Skip("sync_us=") || !scan.Decimal(sync) || !scan.Skip(" remap_us=") || !scan.Decimal(remap) ||
-      std::max(sync, remap) > 1'000'000'000'000) {
+  SyncTimingFields fields;
+  if (!ReadSyncTiming(scan, fields)) {
     return false;
   }
-  Execution& execution = ThreadOf(line.thread).execution;
-  if (execution.open) {
-    execution.timings.push_back({std::string(Name(CallKind::kWait)), static_cast<int64_t>(sync) * 1000, 1});
-    execution.timings.push_back({"remap", static_cast<int64_t>(remap) * 1000, 1});
-  }
+  AddTiming(line, Name(CallKind::kWait), fields.sync_ns, 1);
+  AddTiming(line, "remap", fields.remap_ns, 1);
   return true;
 }
 
@@ -669,7 +580,7 @@ bool XlaLogImporter::Impl::OnClient(const LogLine& line, std::string_view rest) 
   }
   clients_ = true;
   const int64_t t = Time(line);
-  if (++registered_[static_cast<int32_t>(device)] > runs_) {
+  if (++registered_[static_cast<int32_t>(device)] > counts_.runs) {
     AnotherProcess(t);
   }
   return true;
@@ -723,9 +634,9 @@ void XlaLogImporter::Impl::Close(Thread& thread) {
   }
   thread.allocated.clear();
   built_since_execution_ = 0;
-  copy_protected_ += execution.copy_protected && execution.mapped.empty() ? 1 : 0;
+  counts_.copy_protected += execution.copy_protected && execution.mapped.empty() ? 1 : 0;
   if (execution.module.empty()) {
-    nameless_ += execution.has_table ? 1 : 0;
+    counts_.nameless += execution.has_table ? 1 : 0;
   } else {
     CountModule(execution.module);
     const bool wanted = (!options_.wants_module || options_.wants_module(execution.module)) &&
@@ -733,9 +644,9 @@ void XlaLogImporter::Impl::Close(Thread& thread) {
     if (wanted) {
       closing_ = true;
       if (Program* program = Find(execution)) {
-        cut_tables_ += execution.has_table && program->table().cut() ? 1 : 0;
-        uncompleted_tables_ += execution.has_table && program->table().cut() && !program->assigned() ? 1 : 0;
-        program->WriteStep(execution, changed_lines_, *backings_, *writer_, hidden_);
+        counts_.cut_tables += execution.has_table && program->table().cut() ? 1 : 0;
+        counts_.uncompleted_tables += execution.has_table && program->table().cut() && !program->assigned() ? 1 : 0;
+        program->WriteStep(execution, changed_lines_, *backings_, *writer_, counts_.hidden);
       }
       closing_ = false;
     }
@@ -749,7 +660,7 @@ Program* XlaLogImporter::Impl::Find(Execution& execution) {
   }
   std::vector<uint32_t>& candidates = by_module_[{std::max(execution.device, 0), execution.module}];
   if (execution.table.empty() && candidates.size() > 1) {
-    ++without_table_;  // nothing tells which of them it was
+    ++counts_.without_table;  // nothing tells which of them it was
     return nullptr;
   }
   for (size_t i = 0; i < candidates.size(); ++i) {
@@ -779,14 +690,14 @@ Program* XlaLogImporter::Impl::Declare(const Execution& execution, std::vector<u
     assignment = fits == found.end() ? nullptr : &*fits;
   }
   if (execution.table.empty() && assignment == nullptr) {
-    ++without_table_;
+    ++counts_.without_table;
     return nullptr;
   }
   const uint32_t commands = execution.commands != 0 ? execution.commands : prologue_.CommandsOf(execution.module);
   Program program(static_cast<uint32_t>(programs_.size()), execution, assignment, commands);
   if (program.slots() == 0) {
-    without_table_ += execution.has_table ? 0 : 1;
-    torn_ += execution.has_table && !program.has_table() ? 1 : 0;
+    counts_.without_table += execution.has_table ? 0 : 1;
+    counts_.torn += execution.has_table && !program.has_table() ? 1 : 0;
     return nullptr;
   }
   candidates.insert(candidates.begin(), program.id());
@@ -830,7 +741,7 @@ Status XlaLogImporter::Impl::WhyNoTrace() const {
                                        "; it ends while XLA was still compiling (module {} was built and never ran),"
                                        " so the process was probably killed during start-up",
                                        built_);
-  if (steps() == 0 && tables_ == 0 && without_table_ > 0) {
+  if (steps() == 0 && counts_.tables == 0 && counts_.without_table > 0) {
     return refuse(fmt::format(
         "the log has no address tables (lines with 'Buffer allocations: Buffer 0 -> ...'); they come with "
         "se_gpu_pjrt_client=3 in TF_CPP_VMODULE{}. Executions seen: {}{}",
@@ -838,11 +749,11 @@ Status XlaLogImporter::Impl::WhyNoTrace() const {
                                      : "",
         ModulesSeen(), ending));
   }
-  if (steps() == 0 && nameless_ > 0 && modules_.empty()) {
+  if (steps() == 0 && counts_.nameless > 0 && modules_.empty()) {
     return refuse(
         fmt::format("the log has {} but no line that names their module; those come with gpu_executable=1 or "
                     "pjrt_stream_executor_client=1 in TF_CPP_VMODULE",
-                    Plural(nameless_, "address table")));
+                    Plural(counts_.nameless, "address table")));
   }
   if (steps() == 0 && modules_.empty()) {
     return refuse(fmt::format("the log ends early: no program runs in it{}", ending));
@@ -872,79 +783,39 @@ Status XlaLogImporter::Impl::WhyNoTrace() const {
   return {};
 }
 
-TraceEnd XlaLogImporter::Impl::End() const {
+TraceEnd XlaLogImporter::Impl::End() {
+  counts_.unknown_frees = backings_->unknown_frees();
+  counts_.missing_frees = backings_->missing_frees();
+  counts_.found = backings_->found();
+  const bool proven = reuse_lines_ && prologue_.vmm() && counts_.torn == 0 && counts_.found == 0 &&
+                      counts_.hidden.without_address + counts_.hidden.assumed_unchanged == 0;
   TraceEnd end;
-  end.identity = reuse_lines_ && prologue_.vmm() && torn_ == 0 && backings_->found() == 0 &&
-                         hidden_.without_address + hidden_.assumed_unchanged == 0
-                     ? TraceIdentity::kBacking
-                     : TraceIdentity::kAddress;
-  end.starts_mid_life = prologue_.vmm() && !clients_ && backings_->found() > 0;
-  end.lost_events = torn_ + nameless_ + without_table_ + uncompleted_tables_ + backings_->unknown_frees() +
-                    hidden_.without_address + hidden_.assumed_unchanged + copy_protected_;
-  JsonWriter counts;
-  counts.BeginObject();
-  auto add = [&](std::string_view key, uint64_t count) { counts.Key(key).UInt(count); };
-  add("runs", runs_);
-  add("address_tables", tables_);
-  add("cut_tables", cut_tables_);
-  add("cut_tables_without_assignment", uncompleted_tables_);
-  add("hidden_recovered", hidden_.recovered);
-  add("hidden_without_address", hidden_.without_address);
-  add("hidden_assumed_unchanged", hidden_.assumed_unchanged);
-  add("misaligned_allocations", hidden_.misaligned);
-  add("tables_without_module", nameless_);
-  add("executions_without_table", without_table_);
-  add("torn_lines", torn_);
-  add("unknown_frees", backings_->unknown_frees());
-  add("missing_frees", backings_->missing_frees());
-  add("found_without_allocation", backings_->found());
-  add("executions_with_unknown_outputs", copy_protected_);
-  counts.EndObject();
-  end.counts_json = counts.TakeText();
+  end.identity = proven ? TraceIdentity::kBacking : TraceIdentity::kAddress;
+  end.starts_mid_life = prologue_.vmm() && !clients_ && counts_.found > 0;
+  end.lost_events = counts_.Lost();
+  end.counts_json = counts_.Json();
   return end;
 }
 
 std::vector<std::string> XlaLogImporter::Impl::Notes() const {
   std::vector<std::string> notes;
-  auto note = [&](uint64_t count, std::string text) {
-    if (count > 0) {
-      notes.push_back(std::move(text));
-    }
-  };
-  const bool unassigned =
-      std::any_of(programs_.begin(), programs_.end(), [](const Program& p) { return !p.assigned(); });
-  note(options_.assignments.empty() && unassigned,
-       "no assignment was given: kinds of slots are unknown, and every allocation with an address is a slot");
-  for (size_t i = 0; i < fitted_.size(); ++i) {
-    note(!fitted_[i], fmt::format("the assignment {} fits no module that ran", options_.assignments[i].name));
+  const bool assigned = std::all_of(programs_.begin(), programs_.end(), [](const Program& p) { return p.assigned(); });
+  if (options_.assignments.empty() && !assigned) {
+    notes.emplace_back(
+        "no assignment was given: kinds of slots are unknown, and every allocation with an address is a slot");
   }
-  note(prologue_.vmm() && options_.granularity == 0 && !prologue_.granularity_said(),
-       fmt::format("the log does not say the granularity; {} bytes fit its addresses (--granularity sets another)",
-                   granularity_));
-  note(cut_tables_, fmt::format("{} were cut by the logger at 15,000 bytes", Plural(cut_tables_, "address table")));
-  note(uncompleted_tables_,
-       fmt::format("{} of them have no assignment that says what is missing: only the slots shown were captured",
-                   uncompleted_tables_));
-  note(hidden_.recovered,
-       fmt::format("{} of hidden slots came from allocator or mapping lines", Plural(hidden_.recovered, "binding")));
-  note(hidden_.without_address, fmt::format("{} to hidden slots tell no address: they count as new memory",
-                                            Plural(hidden_.without_address, "change")));
-  note(hidden_.assumed_unchanged, fmt::format("{} of hidden slots are taken as unchanged, which nothing proves",
-                                              Plural(hidden_.assumed_unchanged, "binding")));
-  note(hidden_.misaligned, fmt::format("the allocator lines of {} do not fit the assignment and were not used",
-                                       Plural(hidden_.misaligned, "execution")));
-  note(nameless_, fmt::format("{} belong to no module that the log names; gpu_executable=1 or "
-                              "pjrt_stream_executor_client=1 in TF_CPP_VMODULE bring the names",
-                              Plural(nameless_, "address table")));
-  note(without_table_, fmt::format("{} without address table were left out", Plural(without_table_, "execution")));
-  note(torn_, fmt::format("{} torn by other output could not be read in full", Plural(torn_, "line")));
-  note(backings_->unknown_frees(), fmt::format("{} of memory that the log never shows allocated were left out",
-                                               Plural(backings_->unknown_frees(), "free")));
-  note(copy_protected_,
-       fmt::format("{} gave outputs fresh memory after the table was printed: which ones, the log does not say",
-                   Plural(copy_protected_, "execution")));
-  note(runs_ > 1 ? runs_ : 0,
-       fmt::format("the log holds {} one after another; their steps continue", Plural(runs_, "run")));
+  for (size_t i = 0; i < fitted_.size(); ++i) {
+    if (!fitted_[i]) {
+      notes.push_back(fmt::format("the assignment {} fits no module that ran", options_.assignments[i].name));
+    }
+  }
+  if (prologue_.vmm() && options_.granularity == 0 && !prologue_.granularity_said()) {
+    notes.push_back(fmt::format(
+        "the log does not say the granularity; {} bytes fit its addresses (--granularity sets another)", granularity_));
+  }
+  for (std::string& note : counts_.Notes()) {
+    notes.push_back(std::move(note));
+  }
   return notes;
 }
 
