@@ -38,5 +38,3 @@ BENCHMARK_CAPTURE(PlanStep, cached_sets, "cached_sets(k=3)")->Apply(Sizes);
 
 }  // namespace
 }  // namespace remaplab
-
-BENCHMARK_MAIN();
