@@ -91,34 +91,32 @@ class Adaptive final : public SlotPolicy {
     }
   }
 
-  // A change must pay for itself within so many steps, or as many as have been seen.
-  static constexpr uint64_t kHorizon = 1000;
+  // A training run is long: a change may take so many steps, or as many as have been seen, to pay for itself.
+  static constexpr uint64_t kHorizon = 10'000;
 
   Result<bool> TryCandidates(const ProgramSpec& program, std::span<SlotClass> classes) {
     const std::vector<uint32_t> changes = history_.ChangesBySlot();
     const std::unique_ptr<RemapPolicy> remap = MakeSkipRemap(Identity::kBacking, AccessGrain::kRange);
+    const int64_t horizon = static_cast<int64_t>(std::max(kHorizon, steps_));
     REMAPLAB_ASSIGN(Rehearsal rehearsal, Rehearsal::Make(stage_, program, history_));
     REMAPLAB_ASSIGN(const Rehearsal::Outcome stay, rehearsal.Try(classes, kDirection, remap->Fresh()));
-    Rehearsal::Outcome best = stay;
+    stay_ns_ = stay.step_ns;
+    step_ns_ = stay.step_ns;
+    int64_t best = stay.step_ns * horizon;
     std::vector<SlotClass> trial(classes.size());
     std::vector<SlotClass> best_classes;
     for (const Candidate& candidate : Candidates(program)) {
       Apply(candidate, program, changes, trial);
       REMAPLAB_ASSIGN(const Rehearsal::Outcome outcome, rehearsal.Try(trial, kDirection, remap->Fresh()));
-      if (outcome.step_ns < best.step_ns) {
-        best = outcome;
+      const int64_t cost = outcome.step_ns * horizon + outcome.set_up_ns + stay.take_down_ns;
+      if (cost < best) {
+        best = cost;
         best_classes = trial;
+        step_ns_ = outcome.step_ns;
       }
     }
-    stay_ns_ = stay.step_ns;
-    step_ns_ = best.step_ns;
-    const int64_t horizon = static_cast<int64_t>(std::max(kHorizon, steps_));
-    if (best_classes.empty() || (stay.step_ns - best.step_ns) <= (stay.take_down_ns + best.set_up_ns) / horizon) {
-      step_ns_ = stay_ns_;
-      return false;
-    }
     std::copy(best_classes.begin(), best_classes.end(), classes.begin());
-    return true;
+    return !best_classes.empty();
   }
 
   void Describe(uint64_t ordinal, std::span<const SlotClass> classes) {
