@@ -244,7 +244,9 @@ inline constexpr std::array<std::string_view, 4> kRunStatusNames = {"running", "
 
 struct RunSummary {
   RunStatus status = RunStatus::kFinished;
-  std::string resolved;  // what `auto` parameters became
+  std::string resolved;     // what `auto` parameters became
+  uint64_t learned_at = 0;  // step with which what a strategy learned took effect; 0: nothing has
+  int64_t learning_ns = 0;  // what steps 2 to that one took more than as many (median) steps after it
   uint64_t steps = 0;
   uint64_t failed_steps = 0;
   uint64_t slots = 0;

@@ -1,5 +1,5 @@
-// What calls cost, as far as a strategy wants to know: copy_shadow(threshold=auto), adaptive and the oracle decide by
-// it. The engine does not know where the numbers come from; replay fills this from a cost profile.
+// What calls cost, as far as the oracle wants to know. The engine does not know where the numbers come from; replay
+// fills this from a cost profile.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,6 @@ class CostModel {
   virtual ~CostModel() = default;
   // CPU time in nanoseconds.
   virtual int64_t CallNs(const CallShape& shape) const = 0;
-  // GPU time of one copy of `bytes`.
-  virtual int64_t CopyGpuNs(uint64_t bytes) const = 0;
 };
 
 }  // namespace remaplab

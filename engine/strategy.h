@@ -17,7 +17,6 @@
 
 #include "backends/backend.h"
 #include "base/result.h"
-#include "engine/cost_model.h"
 #include "engine/mapped_set.h"
 #include "engine/step_plan.h"
 #include "engine/types.h"
@@ -102,9 +101,8 @@ using StageMaker = std::function<Result<std::unique_ptr<Backend>>()>;
 struct StrategyContext {
   const ProgramSpec& program;
   const Capabilities& capabilities;
-  const CostModel* costs = nullptr;  // may be null: then what needs it is refused
-  std::string_view driver;           // for messages
-  StageMaker stage = {};             // may be empty: then what decides by trying is refused. Copied into the strategy
+  std::string_view driver;  // for messages
+  StageMaker stage = {};    // may be empty: then what decides by trying is refused. Copied into the strategy
 };
 
 struct ParameterInfo {

@@ -11,7 +11,6 @@ class ProfileCosts final : public CostModel {
   explicit ProfileCosts(const CostProfile& profile) : table_(profile) {}
 
   int64_t CallNs(const CallShape& shape) const override;
-  int64_t CopyGpuNs(uint64_t bytes) const override { return table_.CopyGpuNs(bytes); }
 
  private:
   CostTable table_;

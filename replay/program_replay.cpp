@@ -36,15 +36,14 @@ Status ProgramReplay::SetUp(std::string_view strategy_text) {
   }
 
   REMAPLAB_ASSIGN(profile_, LoadCostProfile(backend_options.cost_profile, backend_options.what_if));
-  costs_ = std::make_unique<ProfileCosts>(profile_);
   ProgramSpec spec = MakeProgramSpec(FirstDeclaration(trace_, program_), options_, granularity_);
   REMAPLAB_ASSIGN(Strategy strategy, MakeStrategy(strategy_text, {.program = spec,
                                                                   .capabilities = capabilities,
-                                                                  .costs = costs_.get(),
                                                                   .driver = backend_->info().driver_profile,
                                                                   .stage = StageFor(program_, options_)}));
   run_.info.strategy = strategy.text;
   session_ = std::make_unique<RemapSession>(*top, std::move(spec), std::move(strategy), &phase_);
+  session_->ReserveBackings(trace_.backings());
   memory_ = std::make_unique<BackingMemory>(*top, phase_, trace_.backings());
   if (trace_.end.identity == TraceIdentity::kAddress) {
     slot_of_backing_.assign(trace_.backings(), kNoEngineSlot);
@@ -297,6 +296,7 @@ void ProgramReplay::Summarize() {
   RunSummary& summary = run_.summary;
   const SessionCounters& counters = session_->counters();
   const SessionMemory& memory = session_->memory();
+  summary.learned_at = session_->strategy().slots->LearnedAt();
   if (Status finished = recorder_->Finish(options_.warmup, summary); !finished) {
     Note(Severity::kError, finished.error().message());
     run_.poisoned = true;

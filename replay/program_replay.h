@@ -11,10 +11,10 @@
 
 #include "backends/inject_faults.h"
 #include "backends/instrument.h"
+#include "backends/profiles/cost_profile.h"
 #include "backends/verify.h"
 #include "engine/session.h"
 #include "replay/backing_memory.h"
-#include "replay/profile_costs.h"
 #include "replay/replayer.h"
 #include "replay/step_recorder.h"
 
@@ -66,7 +66,6 @@ class ProgramReplay {
   std::unique_ptr<Instrument> instrument_;
   std::unique_ptr<Verify> verify_;
   CostProfile profile_;  // what the run is charged by on sim; elsewhere only what strategies decide by
-  std::unique_ptr<ProfileCosts> costs_;
   std::unique_ptr<BackingMemory> memory_;
   std::unique_ptr<RemapSession> session_;
   std::unique_ptr<StepRecorder> recorder_;

@@ -1,6 +1,6 @@
 #include "replay/replayer.h"
 
-#include "replay/profile_costs.h"
+#include "backends/profiles/cost_profile.h"
 #include "replay/program_replay.h"
 #include "replay/replay_parts.h"
 
@@ -11,14 +11,11 @@ Status CheckReplay(const Trace& trace, std::span<const ProgramSteps> programs, s
   for (const ProgramSteps& program : programs) {
     REMAPLAB_ASSIGN(const std::unique_ptr<Backend> backend, MakeBackendFor(program, options));
     REMAPLAB_ASSIGN(const uint64_t granularity, ResolveGranularity(trace, options, backend->capabilities()));
-    REMAPLAB_ASSIGN(const CostProfile profile,
-                    LoadCostProfile(options.backend_options.cost_profile, options.backend_options.what_if));
-    const ProfileCosts costs(profile);
+    REMAPLAB_TRY(LoadCostProfile(options.backend_options.cost_profile, options.backend_options.what_if));
     const ProgramSpec spec = MakeProgramSpec(FirstDeclaration(trace, program), options, granularity);
     for (const std::string& strategy : strategies) {
       REMAPLAB_TRY(MakeStrategy(strategy, {.program = spec,
                                            .capabilities = backend->capabilities(),
-                                           .costs = &costs,
                                            .driver = backend->info().driver_profile,
                                            .stage = StageFor(program, options)}));
     }

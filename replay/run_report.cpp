@@ -57,6 +57,7 @@ void WriteRun(JsonWriter& json, const ProgramRun& run) {
   json.Key("steps").UInt(summary.steps).Key("failed_steps").UInt(summary.failed_steps);
   json.Key("slots").UInt(summary.slots).Key("bytes_mapped").UInt(summary.bytes_mapped);
   json.Key("changed_slot_steps").UInt(summary.changed_slot_steps).Key("resolved").String(summary.resolved);
+  json.Key("learned_at").UInt(summary.learned_at).Key("learning_ns").Int(summary.learning_ns);
   WriteCalls(json, "calls", summary.calls);
   WriteCalls(json, "teardown", summary.teardown);
   WriteCalls(json, "cleanup", summary.cleanup);
@@ -159,6 +160,9 @@ std::string Remarks(std::span<const ProgramRun* const> runs) {
     if (!summary.resolved.empty()) {
       say(*run, summary.resolved);
     }
+    if (summary.learning_ns > 0) {
+      say(*run, fmt::format("learning up to step {} cost {}", summary.learned_at, cli::HumanTime(summary.learning_ns)));
+    }
     if (summary.stale_mappings > 0) {
       say(*run, fmt::format("NOT SAFE: {} stale mappings on {} steps (same address, other memory)",
                             summary.stale_mappings, summary.stale_steps));
@@ -232,6 +236,8 @@ cli::Table RunsToCsvTable(std::span<const ProgramRun> runs) {
     add("bytes_mapped", summary.bytes_mapped);
     add("changed_slot_steps", summary.changed_slot_steps);
     add("resolved", summary.resolved);
+    add("learned_at", summary.learned_at);
+    add("learning_ns", summary.learning_ns);
     const auto add_calls = [&](std::string_view prefix, const KindTotals& totals) {
       for (size_t kind = 0; kind < kCallKindCount; ++kind) {
         add(fmt::format("{}.{}", prefix, kCallKindNames[kind]), totals[kind].n);

@@ -162,6 +162,11 @@ Status StepRecorder::Finish(uint64_t warmup, RunSummary& summary) {
   summary.step_ns = SummarizeSteps(step_ns_, warmup);
   summary.remap_ns = SummarizeSteps(remap_ns_, warmup);
   summary.wait_ns = SummarizeSteps(wait_ns_, warmup);
+  if (summary.learned_at > 1 && summary.learned_at < step_ns_.size()) {
+    const DurationSummary later = SummarizeSteps(step_ns_, summary.learned_at);
+    const int64_t learning = SummarizeSteps(step_ns_, 1).total - later.total;
+    summary.learning_ns = learning - static_cast<int64_t>(summary.learned_at - 1) * later.median;
+  }
   if (!merge_idle_) {
     summary.samples.push_back({"step", Summarize(step_ns_, warmup)});
   }

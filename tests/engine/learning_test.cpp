@@ -102,7 +102,8 @@ BOOST_AUTO_TEST_CASE(adaptive_shadows_small_movers_where_updates_do_not_hide) {
   }
   BOOST_TEST((rig.session().classes()[1] == SlotClass::kShadowed));
   BOOST_TEST((rig.session().classes()[2] == SlotClass::kShadowed));
-  BOOST_TEST(CountClass(rig.session(), SlotClass::kMapped) == 2u);
+  BOOST_TEST(CountClass(rig.session(), SlotClass::kShadowed) == 2u);
+  BOOST_TEST(ToText(rig.Step(rig.Move({1, 2}))) == "copy 4, launch 1, record 1");
   rig.Finish();
 }
 
