@@ -80,6 +80,7 @@ inline tl::unexpected<Error> Fail(Error error) { return tl::unexpected<Error>(st
     }                                                              \
   } while (false)
 
+// A declaration cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define REMAPLAB_CONCAT_INNER(a, b) a##b
 #define REMAPLAB_CONCAT(a, b) REMAPLAB_CONCAT_INNER(a, b)
 #define REMAPLAB_ASSIGN(declaration, expression) \
@@ -90,3 +91,4 @@ inline tl::unexpected<Error> Fail(Error error) { return tl::unexpected<Error>(st
     return ::remaplab::Fail(std::move(result).error());       \
   }                                                           \
   declaration = std::move(*result)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -173,10 +173,10 @@ void RemapSession::PlanRelease(bool everything) {
     PlanWait(static_cast<uint32_t>(newest - sets_.begin()), release_plan_);
   }
   const PlanView view = View(StepInput());
-  for (uint8_t set = 0; set < sets_.size(); ++set) {
+  for (uint32_t set = 0; set < sets_.size(); ++set) {
     PlanUnmapAll(view, set, release_plan_);
     if (sets_[set].base != kNullAddress) {
-      release_plan_.Add({.kind = CallKind::kAddressFree, .set = set});
+      release_plan_.Add({.kind = CallKind::kAddressFree, .set = static_cast<uint8_t>(set)});
     }
   }
   for (uint32_t slot = 0; slot < shadows_.size(); ++slot) {
@@ -302,7 +302,7 @@ Status RemapSession::SwitchProgram(const StepInput& input) {
   PlanRelease(/*everything=*/true);
   Status released = Run(release_plan_);
   if (!released) {
-    released = FailStep(std::move(released).error(), input, /*release_everything=*/true);
+    released = FailStep(released.error(), input, /*release_everything=*/true);
     if (poisoned_) {
       return released;
     }
@@ -358,7 +358,7 @@ Status RemapSession::RunStep(const StepInput& input) {
     PlanRelease(/*everything=*/false);
     layout_owed_ = true;  // also when the release fails: what is gone of the old layout is gone
     if (Status released = Run(release_plan_); !released) {
-      return FailStep(std::move(released).error(), input, /*release_everything=*/false);
+      return FailStep(released.error(), input, /*release_everything=*/false);
     }
     counters_.relayouts += release_plan_.ops().empty() ? 0 : 1;
     ForgetSets();
@@ -373,7 +373,7 @@ Status RemapSession::RunStep(const StepInput& input) {
   PlanLaunch(set_index);
   counters_.slots_examined += plan_.ops().size();
   if (Status done = Run(plan_); !done) {
-    return FailStep(std::move(done).error(), input, /*release_everything=*/false);
+    return FailStep(done.error(), input, /*release_everything=*/false);
   }
   CountHazards(input, sets_[set_index]);
   return EndStep(/*launched=*/true);
@@ -456,7 +456,7 @@ Status RemapSession::TearDownOne(const PlanOp& op) {
 
 // --- Failure
 
-Status RemapSession::FailStep(Error error, const StepInput& input, bool release_everything) {
+Status RemapSession::FailStep(const Error& error, const StepInput& input, bool release_everything) {
   ++counters_.failed_steps;
   const PlanOp op = running_->ops()[running_at_];
   failure_ = StepFailure{input.step, op.kind, SlotIndexOf(op), false, error.message()};

@@ -157,7 +157,7 @@ class RemapSession {
   Status Update(MappedSet& set);
   Status Launch(MappedSet& set);
 
-  Status FailStep(Error error, const StepInput& input, bool release_everything);
+  Status FailStep(const Error& error, const StepInput& input, bool release_everything);
   Status CleanUp(bool release_everything);
   Status TearDownOne(const PlanOp& op);
   void ForgetSets();

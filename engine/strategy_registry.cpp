@@ -142,6 +142,7 @@ Result<AccessGrain> ReadAccessGrain(const Parameters& parameters, const Strategy
 
 std::vector<StrategyInfo> Strategies() {
   std::vector<StrategyInfo> infos;
+  infos.reserve(kEntries.size());
   for (const StrategyEntry* entry : kEntries) {
     infos.push_back(entry->info);
   }

@@ -177,13 +177,13 @@ BOOST_TEST_DECORATOR(*boost::unit_test::precondition(HaveCaptures))
 BOOST_DATA_TEST_CASE(learners_are_within_five_percent_of_the_best_on_every_recorded_run, data::make(kRecordings),
                      recording) {
   const auto imported = ImportCapture(recording, {}, recording);
-  BOOST_REQUIRE_MESSAGE(imported, imported.error().message());
+  BOOST_REQUIRE_MESSAGE(imported, (imported ? "" : imported.error().message()));
   for (const ProgramSteps& program : SplitPrograms(imported->trace)) {
     if (program.steps <= kLearningSteps) {
       continue;
     }
     const Result<Contest> contest = HoldContest(imported->trace, program, {});
-    BOOST_REQUIRE_MESSAGE(contest, contest.error().message());
+    BOOST_REQUIRE_MESSAGE(contest, (contest ? "" : contest.error().message()));
     BOOST_TEST_MESSAGE(recording << " " << program.module << ": auto " << contest->AutoRatio() << " of "
                                  << contest->best_threshold_name << ", adaptive " << contest->AdaptiveRatio() << " of "
                                  << contest->best_fixed_name);
