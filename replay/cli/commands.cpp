@@ -4,8 +4,9 @@ namespace remaplab::cli {
 
 std::span<const Command* const> Commands() {
   static constexpr const Command* kCommands[] = {
-      &kCaptureCommand, &kTraceCommand,   &kReplayCommand, &kRecommendCommand, &kCallsCommand, &kSweepCommand,
-      &kMergeCommand,   &kCompareCommand, &kGateCommand,   &kHistoryCommand,   &kQueryCommand, &kListCommand,
+      &kCaptureCommand, &kTraceCommand,     &kReplayCommand, &kRecommendCommand, &kCallsCommand,
+      &kSweepCommand,   &kCalibrateCommand, &kMergeCommand,  &kCompareCommand,   &kGateCommand,
+      &kHistoryCommand, &kQueryCommand,     &kListCommand,
   };
   return kCommands;
 }

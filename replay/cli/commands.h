@@ -5,6 +5,7 @@
 
 namespace remaplab::cli {
 
+extern const Command kCalibrateCommand;
 extern const Command kCallsCommand;
 extern const Command kCaptureCommand;
 extern const Command kCompareCommand;
