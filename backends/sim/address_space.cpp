@@ -338,9 +338,8 @@ Result<WorkDone> AddressSpace::Map(Address at, uint64_t size, Handle handle) {
       return WorkDone{};
     }
   }
-  ++ReservationAt(range.at)->second.mappings;
   ++Find(handle)->references;
-  mappings_.emplace(range.at, Mapping{.size = range.size, .handle = handle});
+  AddMapping(ReservationAt(range.at), range, handle);
   return WorkDone{.bytes = range.size, .chunks = 1, .chunk_devices = devices_, .devices = devices_};
 }
 
@@ -420,7 +419,10 @@ Result<WorkDone> AddressSpace::Unmap(Address at, uint64_t size) {
   const auto end = mappings_.lower_bound(range.at + range.size);
   for (auto mapping = first; mapping != end; ++mapping) {
     // Whatever runtimes forget, the reservation underneath counts what is mapped in it.
-    --std::prev(reservations_.upper_bound(mapping->first))->second.mappings;
+    const auto owner = std::prev(reservations_.upper_bound(mapping->first));
+    --owner->second.mappings;
+    owner->second.mapped_bytes -= mapping->second.size;
+    owner->second.overhanging -= mapping->second.size > owner->second.size - (mapping->first - owner->first) ? 1 : 0;
     ++work.chunks;
     work.bytes += mapping->second.size;
     work.chunk_devices += static_cast<uint64_t>(std::popcount(mapping->second.access));
@@ -444,6 +446,9 @@ std::optional<Misuse> AddressSpace::CheckSetAccess(Range range, uint32_t device)
   if (mapping == mappings_.end() || mapping->second.forgotten || reservation == reservations_.end()) {
     return Misuse::kAccessUnmapped;
   }
+  if (range.at == reservation->first && IsWhole(range, reservation->second)) {
+    return std::nullopt;
+  }
   const bool begins_inside = mapping->first != range.at;
   const Address end = range.at + range.size;
   Address covered = mapping->first;
@@ -464,6 +469,47 @@ std::optional<Misuse> AddressSpace::CheckSetAccess(Range range, uint32_t device)
   return from_first ? std::nullopt : std::optional(Misuse::kAccessTail);
 }
 
+bool AddressSpace::Lacks(Address at) const {
+  const auto mapping = mappings_.find(at);
+  return mapping != mappings_.end() && mapping->second.access != all_access_;
+}
+
+void AddressSpace::AddMapping(Reservations::iterator reservation, Range range, Handle handle) {
+  mappings_.emplace(range.at, Mapping{.size = range.size, .handle = handle});
+  auto& [base, state] = *reservation;
+  ++state.mappings;
+  state.mapped_bytes += range.size;
+  state.overhanging += range.size > state.size - (range.at - base) ? 1 : 0;
+  state.lacking.push_back(range.at);
+  if (state.lacking.size() > 2 * state.mappings + 64) {  // access is given part by part: nobody else tidies up
+    std::sort(state.lacking.begin(), state.lacking.end());
+    state.lacking.erase(std::unique(state.lacking.begin(), state.lacking.end()), state.lacking.end());
+    std::erase_if(state.lacking, [&](Address at) { return !Lacks(at); });
+  }
+}
+
+// Whether the range, which begins with the reservation, is all of it and is mapped without a hole.
+bool AddressSpace::IsWhole(Range range, const Reservation& reservation) const {
+  return range.size == reservation.size && reservation.mapped_bytes == reservation.size && reservation.overhanging == 0;
+}
+
+// What remapping engines do on every step: work in proportion to what is new, not to what is there.
+WorkDone AddressSpace::GrantWhole(Reservation& reservation, uint64_t bit) {
+  WorkDone work{.devices = 1};
+  for (const Address at : reservation.lacking) {
+    const auto mapping = mappings_.find(at);
+    if (mapping != mappings_.end() && (mapping->second.access & bit) == 0) {
+      mapping->second.access |= bit;
+      ++work.chunks;
+      work.bytes += mapping->second.size;
+    }
+  }
+  std::erase_if(reservation.lacking, [&](Address at) { return !Lacks(at); });
+  work.unchanged_chunks = reservation.mappings - work.chunks;
+  work.chunk_devices = work.chunks;
+  return work;
+}
+
 Result<WorkDone> AddressSpace::SetAccess(Address at, uint64_t size, uint32_t device) {
   Range range{at, size};
   if (const std::optional<Misuse> misuse = CheckSetAccess(range, device)) {
@@ -473,8 +519,12 @@ Result<WorkDone> AddressSpace::SetAccess(Address at, uint64_t size, uint32_t dev
     }
     range = WholeMappings(range, profile_.On(*misuse).effect);
   }
-  WorkDone work{.devices = 1};
   const uint64_t bit = uint64_t{1} << device;
+  if (const auto reservation = reservations_.find(range.at);
+      reservation != reservations_.end() && IsWhole(range, reservation->second)) {
+    return GrantWhole(reservation->second, bit);
+  }
+  WorkDone work{.devices = 1};
   const auto end = mappings_.lower_bound(range.at + range.size);
   for (auto mapping = mappings_.lower_bound(range.at); mapping != end; ++mapping) {
     if ((mapping->second.access & bit) != 0) {

@@ -60,7 +60,12 @@ class AddressSpace {
   struct Reservation {
     uint64_t size = 0;
     uint64_t mappings = 0;
-    bool forgotten = false;  // the runtime lost it, the driver holds it
+    uint64_t mapped_bytes = 0;
+    uint64_t overhanging = 0;  // mappings that run past the end
+    bool forgotten = false;    // the runtime lost it, the driver holds it
+    // Where mappings were made that some device may not reach yet. What is unmapped stays in here until the next look,
+    // and an address may be here twice.
+    std::vector<Address> lacking;
   };
   struct Mapping {
     uint64_t size = 0;
@@ -90,6 +95,11 @@ class AddressSpace {
   std::optional<Misuse> CheckMap(Range range, Handle handle);
   std::optional<Misuse> CheckUnmap(Range range) const;
   std::optional<Misuse> CheckSetAccess(Range range, uint32_t device);
+  void AddMapping(Reservations::iterator reservation, Range range, Handle handle);
+  bool IsWhole(Range range, const Reservation& reservation) const;
+  WorkDone GrantWhole(Reservation& reservation, uint64_t bit);
+  // Whether the mapping at `at` still lacks some device's access.
+  bool Lacks(Address at) const;
   // The range of whole mappings that a call on `range` acts on: those inside it, or with kWholeChunk all it touches.
   Range WholeMappings(Range range, Effect effect) const;
   void Forget(Address at);
