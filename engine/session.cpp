@@ -247,6 +247,7 @@ Status RemapSession::Step(const StepInput& input) {
   ++counters_.steps;
   gpu_ns_ = input.gpu_ns;
   launched_ = false;
+  copied_ = false;
   failure_.reset();
   changed_.clear();
   release_plan_.Clear();
@@ -476,9 +477,9 @@ Status RemapSession::FailStep(const Error& error, const StepInput& input, bool r
 // Leaves "nothing mapped" and every finished launch's results where they belong.
 Status RemapSession::CleanUp(bool release_everything) {
   SetPhase(Phase::kCleanup);
-  if (launched_) {
+  if (launched_ || copied_) {
     for (const PlanOp& op : running_->ops().subspan(running_at_)) {
-      if (op.kind == CallKind::kRecord || op.copy_out) {
+      if (op.kind == CallKind::kRecord || (op.copy_out && launched_)) {
         REMAPLAB_TRY(Execute(op));
       }
     }
@@ -673,8 +674,15 @@ Status RemapSession::FreeShadow(uint32_t slot) {
 Status RemapSession::Copy(const PlanOp& op) {
   const Address shadow = shadows_[op.slot].address;
   const Address real = bindings_[op.slot].memory.address;
-  return op.copy_out ? backend_.Copy(real, shadow, program_.slots[op.slot].size)
-                     : backend_.Copy(shadow, real, program_.slots[op.slot].size);
+  if (op.copy_out) {
+    return backend_.Copy(real, shadow, program_.slots[op.slot].size);
+  }
+  REMAPLAB_TRY(backend_.Copy(shadow, real, program_.slots[op.slot].size));
+  // From here on the device uses the shadow, whether the launch comes or fails: rule 1 waits for that too.
+  copied_ = true;
+  sets_[op.set].in_flight = true;
+  sets_[op.set].last_used = counters_.steps;
+  return {};
 }
 
 BakedSlot RemapSession::Bake(uint32_t slot, const MappedSet& set) const {

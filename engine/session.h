@@ -194,6 +194,7 @@ class RemapSession {
   const StepPlan* running_ = nullptr;  // the plan in which a call failed, and at which call
   size_t running_at_ = 0;
   bool launched_ = false;  // this step's launch has been enqueued
+  bool copied_ = false;    // a copy into a shadow has been enqueued
   int64_t gpu_ns_ = 0;     // of this step
 
   struct BackingUse {

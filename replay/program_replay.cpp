@@ -246,7 +246,7 @@ Status ProgramReplay::ReplayStep(uint32_t step) {
 
 Status ProgramReplay::HandleFailure(Error error, std::optional<uint32_t> slot, CallKind kind) {
   if (run_.faults.size() < ProgramRun::kMaxDetails) {
-    run_.faults.push_back({.step = ordinal_,
+    run_.faults.push_back({.step = ordinal_ + (kind == CallKind::kCreate ? 1 : 0),  // before the step it is for
                            .phase = run_.poisoned ? RunPhase::kCleanup : RunPhase::kSteps,
                            .kind = kind,
                            .slot = slot,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/json_writer.h"
 
@@ -105,6 +106,13 @@ constexpr std::array<CallKind, 7> kOptionalColumns = {CallKind::kMap,    CallKin
                                                       CallKind::kWait,   CallKind::kCopy,  CallKind::kUpdate,
                                                       CallKind::kCapture};
 
+std::string GapText(std::optional<int64_t> best, int64_t bound) {
+  if (!best || bound == 0) {
+    return {};
+  }
+  return fmt::format("best +{:.2f} %", (static_cast<double>(*best) / static_cast<double>(bound) - 1) * 100);
+}
+
 cli::Table ComparisonTable(std::span<const ProgramRun* const> runs, const OracleBound* oracle) {
   const auto count = [](const ProgramRun& run, CallKind kind) {
     return run.summary.calls[static_cast<size_t>(kind)].n;
@@ -123,9 +131,11 @@ cli::Table ComparisonTable(std::span<const ProgramRun* const> runs, const Oracle
   for (const std::string_view column : {"step median", "step mean", "remap/step", "wait/step"}) {
     table.columns.emplace_back(column);
   }
-  int64_t best = runs[0]->summary.step_ns.total;
+  std::optional<int64_t> best;  // of the runs that the bound holds for
   for (const ProgramRun* run : runs) {
-    best = std::min(best, run->summary.step_ns.total);
+    if (run->summary.failed_steps == 0 && run->summary.stale_mappings == 0) {
+      best = std::min(best.value_or(run->summary.step_ns.total), run->summary.step_ns.total);
+    }
     std::vector<cli::Cell> row = {run->info.strategy};
     for (const CallKind kind : kinds) {
       row.emplace_back(count(*run, kind));
@@ -140,9 +150,7 @@ cli::Table ComparisonTable(std::span<const ProgramRun* const> runs, const Oracle
     std::vector<cli::Cell> row = {"oracle (bound)"};
     row.resize(kinds.size() + 2, cli::Cell::Null());
     row.push_back(cli::Cell::Number(cli::HumanTime(PerStep(oracle->total_ns, *runs[0]))));
-    const double gap =
-        oracle->total_ns == 0 ? 0 : (static_cast<double>(best) / static_cast<double>(oracle->total_ns) - 1) * 100;
-    row.push_back(cli::Cell::Number(oracle->total_ns == 0 ? "" : fmt::format("best +{:.2f} %", gap)));
+    row.push_back(cli::Cell::Number(GapText(best, oracle->total_ns)));
     row.push_back(cli::Cell::Null());
     table.rows.push_back(std::move(row));
   }
