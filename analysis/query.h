@@ -24,7 +24,7 @@ struct QueryVisitor {
   std::function<Status(std::span<const QueryValue> row)> on_row;
 };
 
-// The views that docs/store.md promises, in its order.
+// The promised views, in the order in which they are listed.
 std::span<const std::string_view> PromisedViews();
 
 // `text` is the name of a view, or one SQL statement that reads. Errors: kUsage with SQLite's message for bad SQL and

@@ -10,7 +10,7 @@
 //
 // A process that dies at any moment leaves a file that passes integrity_check; its run says `running`. Rows are written
 // in transactions of a few thousand; no transaction stays open between two calls, so that several processes can
-// write to one store on one host. Stores on a network file system: write node-locally and move (docs/store.md).
+// write to one store on one host. Stores on a network file system: write node-locally and move.
 //
 // Errors: kIo when the file cannot be opened, read or written (also: locked, read-only), kInput when its content is not
 // a store of ours (foreign, damaged, truncated, newer than this binary). Messages name the file.

@@ -113,7 +113,7 @@ const Command kQueryCommand = {
     .example =
         "  remaplab query results.sqlite \"SELECT strategy, kind, n FROM v_call_counts WHERE phase = 'steps' AND n > "
         "0\"\n"
-        "  how many driver calls each strategy made; docs/store.md lists views and columns",
+        "  how many driver calls each strategy made",
     .declare = Declare,
     .run = Run,
 };
